@@ -1,0 +1,38 @@
+/* Leaf kernels: pointers and counts in, numbers out. A table is filled with portable C first, then
+ * each instruction set of this processor overwrites the slots it improves; bits never differ. */
+#ifndef FP8MOE_LIB_KERNELS_H
+#define FP8MOE_LIB_KERNELS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct kernels {
+    const char *name; /* highest instruction set used: "portable", "avx2", "avx512" */
+
+    /* out[i * out_stride + r] = sum over k of a[i * n + k] * w[r * n + k], for i < a_rows, r < w_rows.
+     * Each product is rounded to double, then added to partial sum k % 16; the sixteen partial sums
+     * are then added in one fixed tree: s[j] += s[j + 8], then 4, 2, 1. n = 0 gives +0. */
+    void (*dot)(double *out, int64_t out_stride, const double *a, int64_t a_rows, const double *w,
+                int64_t w_rows, int64_t n);
+
+    /* The same with |a| and |w|. */
+    void (*dot_abs)(double *out, int64_t out_stride, const double *a, int64_t a_rows,
+                    const double *w, int64_t w_rows, int64_t n);
+
+    /* Where every partial sum is exact in double (E4M3 codes, n <= 131072) any order gives the same
+     * bits: may be faster than dot (OpenBLAS for many rows). Finite operands only: the caller
+     * sends rows with NaN or Inf to dot. */
+    void (*dot_exact)(double *out, int64_t out_stride, const double *a, int64_t a_rows,
+                      const double *w, int64_t w_rows, int64_t n);
+
+    /* out[k] = table[codes[k]] */
+    void (*decode)(double *out, const uint8_t *codes, const double table[256], int64_t n);
+} kernels;
+
+/* Fill the table for this processor: `isa` NULL or "all" takes the best, a name caps it; a name this
+ * processor or build lacks falls to the next lower one (the caller sees it in out->name). False for a
+ * name that is no instruction set. `use_blas` lets dot_exact call OpenBLAS where that is built in and
+ * the exactness canary passes. */
+bool kernels_init(kernels *out, const char *isa, bool use_blas);
+
+#endif
