@@ -10,6 +10,7 @@
 #include <fp8moe/fingerprint.h>
 #include <fp8moe/moe.h>
 #include <fp8moe/profile.h>
+#include <fp8moe/route.h>
 #include <fp8moe/status.h>
 #include <fp8moe/tensor.h>
 

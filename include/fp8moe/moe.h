@@ -12,7 +12,7 @@
  *   config.target = fp8moe_target_find("gaudi2");
  *   config.recipe = fp8moe_recipe_find("gather");
  *   config.weights_stage = FP8MOE_WEIGHTS_LOADED;
- *   config.top_k = 8;
+ *   config.routing.top_k = 8;
  *   fp8moe_layer *layer = NULL;
  *   fp8moe_status st = fp8moe_layer_open(&config, &inputs, &layer, &err);
  *   if (st == FP8MOE_OK) st = fp8moe_layer_run(layer, NULL, output, &err);
@@ -23,6 +23,7 @@
 #define FP8MOE_MOE_H
 
 #include <fp8moe/profile.h>
+#include <fp8moe/route.h>
 #include <fp8moe/tensor.h>
 
 #ifdef __cplusplus
@@ -34,20 +35,22 @@ typedef struct fp8moe_config {
     const fp8moe_target *target; /**< NULL: allowed only where every target gives the same bits */
     const fp8moe_recipe *recipe; /**< required; the layer keeps a copy */
     fp8moe_stage_of_weights weights_stage; /**< UNKNOWN: inferred where that is safe */
-    int64_t top_k;             /**< K; 0: from topk_ids (router_logits alone need it) */
+    fp8moe_routing routing;    /**< routing.top_k 0: from topk_ids (router_logits alone need it) */
     int64_t num_experts;       /**< E; 0: from router_logits' columns, else E_local * ep_size */
     int64_t local_num_experts; /**< E_local; 0: as many as there are weights */
     int64_t ep_rank;           /**< experts ep_rank * E_local .. + E_local - 1 are here */
-    bool renormalize;          /**< divide the K routed weights by their sum (default true) */
     bool replicate_expert;     /**< the one expert given stands for all E */
     int64_t block_rows;        /**< rows (outputs) of a scale block, default 128 */
     int64_t block_cols;        /**< columns (inputs) of a scale block, default 128 */
     int threads;               /**< workers, default 1; bits do not depend on it */
     const char *isa;           /**< highest instruction set: NULL or "all", "portable", "avx2", "avx512" ... */
+    bool shuffle_sums;         /**< f32 dots summed in a random order from `shuffle_seed` (synth --noise): a stand-in
+                                    for a device, never the reference; default false */
+    uint64_t shuffle_seed;
     bool use_blas;             /**< let OpenBLAS do exact code dots of many tokens (default true; no bit changes) */
 } fp8moe_config;
 
-/** Default settings: renormalise, blocks of 128 x 128, one thread, everything else unknown. */
+/** Default settings: fp8moe_routing_default(), blocks of 128 x 128, one thread, everything else unknown. */
 FP8MOE_API void fp8moe_config_default(fp8moe_config *config);
 
 /** One weight matrix [rows, columns] (outputs, inputs) with its scale, possibly a slice of a larger
