@@ -107,6 +107,12 @@ typedef enum fp8moe_down_operand {
     FP8MOE_DOWN_WEIGHT       /**< the form's own number (bf16 or f64 weight) */
 } fp8moe_down_operand;
 
+/** Where the intermediate's dynamic scale is undone. */
+typedef enum fp8moe_row_scale_place {
+    FP8MOE_ROW_SCALE_DOWN,  /**< with the down projection's scale: f32(s * s2) */
+    FP8MOE_ROW_SCALE_ROUTER /**< in the router weight: f32(weight * s) */
+} fp8moe_row_scale_place;
+
 /** Order in which expert outputs are summed. */
 typedef enum fp8moe_sum_order {
     FP8MOE_ORDER_UNSTATED, /**< float64 in ascending expert id, rounded once to the sum's dtype */
@@ -140,11 +146,10 @@ typedef enum fp8moe_evidence {
 
 #define FP8MOE_MAX_AXES 12
 
-/** An open axis: one column whose value public knowledge leaves open. */
+/** An open axis: columns whose value public knowledge leaves open. */
 typedef struct fp8moe_axis {
-    const char *column; /**< column name, see fp8moe_recipe_set() */
-    const char *value;  /**< the other value it may have */
-    const char *text;   /**< in words, e.g. "tf32 down matmul" */
+    const char *name;     /**< in words, e.g. "tf32 down matmul" */
+    const char *settings; /**< what it changes, for fp8moe_recipe_apply(): "down_operand=scaled-tf32" */
 } fp8moe_axis;
 
 /** One row: every point where a path rounds, to what, and in which order it sums. A linear row uses
@@ -167,7 +172,8 @@ typedef struct fp8moe_recipe {
     fp8moe_down_operand down_operand;
     fp8moe_precision down_round; /**< of the down dot before its scale */
     fp8moe_precision down_out;
-    fp8moe_precision router_weight;
+    fp8moe_row_scale_place row_scale;
+    fp8moe_precision router_weight; /**< dtype of the weights themselves; bf16 ones are used as f32(bf16) */
     fp8moe_precision slot_round; /**< of y * weight before the sum */
     fp8moe_precision sum;
     fp8moe_sum_order order;
@@ -175,7 +181,7 @@ typedef struct fp8moe_recipe {
     fp8moe_ids_form ids;
     fp8moe_evidence evidence;
     const char *evidence_text;
-    fp8moe_axis axes[FP8MOE_MAX_AXES]; /**< ends at the first with column NULL */
+    fp8moe_axis axes[FP8MOE_MAX_AXES]; /**< ends at the first with name NULL */
 } fp8moe_recipe;
 
 /** Rows shipped; `index` beyond the last gives NULL. Static storage. */
@@ -196,6 +202,10 @@ FP8MOE_API const char *fp8moe_recipe_get(const fp8moe_recipe *recipe, const char
  *  (the message lists the legal ones). */
 FP8MOE_API fp8moe_status fp8moe_recipe_set(fp8moe_recipe *recipe, const char *column,
                                            const char *value, fp8moe_error *err);
+
+/** Set several columns: "column=value column=value ...". @return as fp8moe_recipe_set() */
+FP8MOE_API fp8moe_status fp8moe_recipe_apply(fp8moe_recipe *recipe, const char *settings,
+                                             fp8moe_error *err);
 
 /** "measured", "inferred" ... */
 FP8MOE_API const char *fp8moe_evidence_name(fp8moe_evidence evidence);
