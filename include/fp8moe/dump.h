@@ -3,7 +3,13 @@
  * Files of tensors: opened by content, read as views, written atomically.
  *
  * An open dump owns the mapping; every view taken from it is valid until fp8moe_dump_close().
- * A dump may be read from several threads once it is open; opening and closing one is not shared.
+ * A dump may be read from several threads once it is open; opening, closing and set_dtype are not
+ * shared.
+ *
+ * Files of at least 1 MiB are mapped, smaller ones copied. Whoever shortens a mapped file makes the
+ * kernel raise SIGBUS at the next access behind its new end: the one failure no call here can return.
+ * A program that wants a sentence instead of a crash installs a handler, which may call
+ * fp8moe_dump_owns() to name the file, writes the sentence and ends with _exit().
  */
 #ifndef FP8MOE_DUMP_H
 #define FP8MOE_DUMP_H
@@ -19,8 +25,8 @@ typedef struct fp8moe_dump fp8moe_dump;
 
 /**
  * Open a file; its format is recognised by content, never by its name. Everything that can be
- * wrong with the file's structure is found here: an open dump has checked names, dtypes, shapes
- * and byte ranges.
+ * wrong with the file's structure is found here: an open dump has checked names (UTF-8 without
+ * control characters, no two equal), dtypes, shapes and byte ranges.
  *
  * @param out receives the dump; the caller closes it with fp8moe_dump_close()
  * @return OK; IO (cannot open, not a regular file), FORMAT (damaged: message, tensor and byte offset
@@ -36,6 +42,9 @@ FP8MOE_API const char *fp8moe_dump_path(const fp8moe_dump *dump);
 
 /** The format's name: "safetensors", "npy", "npz", "pt". */
 FP8MOE_API const char *fp8moe_dump_format(const fp8moe_dump *dump);
+
+/** Whether `address` lies in the dump's file: for a SIGBUS handler (async-signal-safe). */
+FP8MOE_API bool fp8moe_dump_owns(const fp8moe_dump *dump, const void *address);
 
 /** Number of tensors. */
 FP8MOE_API size_t fp8moe_dump_count(const fp8moe_dump *dump);
@@ -54,9 +63,11 @@ FP8MOE_API int64_t fp8moe_dump_offset(const fp8moe_dump *dump, size_t index);
 
 /**
  * A view of tensor `index`, valid until the dump is closed. Compressed entries are decompressed on
- * the first call and kept.
+ * the first call and kept. Of V8 and V16 elements nobody knows the type: fp8moe_dump_set_dtype()
+ * first.
  *
- * @return OK; FORMAT (damaged compressed data), NOMEM
+ * @return OK; DTYPE (V8 or V16); FORMAT (damaged compressed data), UNSUPPORTED (compressed, and this
+ *         library was built without zlib), NOMEM
  */
 FP8MOE_API fp8moe_status fp8moe_dump_tensor(fp8moe_dump *dump, size_t index, fp8moe_tensor *out,
                                             fp8moe_error *err);

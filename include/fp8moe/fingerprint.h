@@ -18,7 +18,8 @@ extern "C" {
 
 typedef struct fp8moe_fingerprint fp8moe_fingerprint;
 
-/** Start one for a tensor of this dtype and shape (data is not read). @return OK or NOMEM */
+/** Start one for a tensor of this dtype and shape (data is not read).
+ *  @return OK; DTYPE for elements below 8 bits; NOMEM */
 FP8MOE_API fp8moe_status fp8moe_fingerprint_open(const fp8moe_tensor *total,
                                                  fp8moe_fingerprint **out, fp8moe_error *err);
 
