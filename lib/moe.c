@@ -1,0 +1,251 @@
+#include "bits.h"
+#include "combine.h"
+#include "common.h"
+#include "experts.h"
+#include "quant.h"
+#include "stages.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* One run of a layer: its engine, where its outputs go, and what padding experts may leak. */
+typedef struct run {
+    engine engine;
+    fp8moe_layer *layer;
+    const fp8moe_observer *observer;
+    double *output;        /* the caller's [T, H], or NULL */
+    double *rows;          /* [block, H] */
+    double *router_weight; /* [block, K] */
+    contribution *items;   /* [K] */
+    int64_t *poison;       /* local experts that zero weights do not silence */
+    int64_t poison_count;
+} run;
+
+/* ---- 0 * NaN: experts a token was not routed to ---- */
+
+/* Largest magnitude among the finite rows of the input. */
+static double finite_amax(const fp8moe_layer *layer, double *row)
+{
+    double amax = 0;
+    for (int64_t t = 0; t < layer->info.tokens; t++) {
+        fp8moe_tensor_read_f64(&layer->hidden_states, t * layer->info.hidden, layer->info.hidden, row);
+        const double one = quant_amax(row, layer->info.hidden);
+        if (one > amax && one - one == 0) amax = one;
+    }
+    return amax;
+}
+
+/* The gathered experts: all that a token of this batch weighs with a number other than 0, then, up to
+ * min(E_local, T * K), the lowest local ids among the rest. Upstream leaves the choice of the rest to
+ * its top-k's order of ties; lowest first is ours (numerics.md 5.1, step 6). */
+static void mark_gathered(const fp8moe_layer *layer, bool *gathered)
+{
+    const fp8moe_layer_info *const info = &layer->info;
+    const int64_t slots = info->tokens * info->top_k;
+    int64_t left = min_i64(info->local_num_experts, slots);
+    for (int64_t slot = 0; slot < slots; slot++) {
+        const int64_t local = layer_local_expert(layer, layer->topk_ids[slot]);
+        if (local < 0 || gathered[local] || layer_router_weight(layer, slot) == 0) continue;
+        gathered[local] = true;
+        left--;
+    }
+    for (int64_t e = 0; e < info->local_num_experts && left > 0; e++) {
+        if (gathered[e]) continue;
+        gathered[e] = true;
+        left--;
+    }
+}
+
+/* `dense` computes all experts but adds the rows of routed slots only: a foreign slot reads expert 0. */
+static void mark_first(const fp8moe_layer *layer, bool *gathered)
+{
+    for (int64_t slot = 0; slot < layer->info.tokens * layer->info.top_k; slot++)
+        if (layer_local_expert(layer, layer->topk_ids[slot]) < 0) gathered[0] = true;
+}
+
+static fp8moe_status find_poison(run *r, fp8moe_error *err)
+{
+    const fp8moe_layer *const layer = r->layer;
+    const fp8moe_pairs pairs = layer->recipe.pairs;
+    if (pairs != FP8MOE_PAIRS_GATHERED && pairs != FP8MOE_PAIRS_ALL) return FP8MOE_OK;
+    bool *const gathered = calloc((size_t)layer->info.local_num_experts, sizeof *gathered);
+    r->poison = calloc((size_t)layer->info.local_num_experts, sizeof *r->poison);
+    if (!gathered || !r->poison) {
+        free(gathered);
+        return fail(err, FP8MOE_ERR_NOMEM, "out of memory for the gathered experts");
+    }
+    if (pairs == FP8MOE_PAIRS_GATHERED) mark_gathered(layer, gathered);
+    else mark_first(layer, gathered);
+    const double amax = finite_amax(layer, r->rows);
+    for (int64_t e = 0; e < layer->info.local_num_experts; e++)
+        if (gathered[e] && experts_may_poison(layer, e, amax)) r->poison[r->poison_count++] = e;
+    free(gathered);
+    return FP8MOE_OK;
+}
+
+static bool is_finite(double x)
+{
+    return x - x == 0;
+}
+
+/* Whether the token's own sum already holds this expert, or (dense) has no slot that reads it. */
+static bool leak_is_moot(const run *r, int64_t token, int64_t local)
+{
+    const int64_t top_k = r->layer->info.top_k;
+    const int64_t *const here = r->engine.chunk.local + token * top_k;
+    const bool dense = r->layer->recipe.pairs == FP8MOE_PAIRS_ALL;
+    bool foreign = false, routed = false;
+    for (int64_t k = 0; k < top_k; k++) {
+        foreign |= here[k] < 0;
+        routed |= here[k] == local && r->router_weight[token * top_k + k] != 0;
+    }
+    return dense ? !foreign : routed;
+}
+
+static void count_leak(fp8moe_layer *layer, int64_t token, int64_t local)
+{
+    if (!layer->info.padding_leaks++) {
+        layer->info.first_leak_token = token;
+        layer->info.first_leak_expert = local;
+    }
+}
+
+static void leak_expert(run *r, int64_t local)
+{
+    engine *const e = &r->engine;
+    const int64_t hidden = r->layer->info.hidden, spare = e->chunk.tokens * r->layer->info.top_k;
+    experts_spare(e, local);
+    for (int64_t t = 0; t < e->chunk.tokens; t++) {
+        if (leak_is_moot(r, t, local)) continue;
+        const double *const y = e->chunk.expert_output + (spare + t) * hidden;
+        for (int64_t h = 0; h < hidden; h++) {
+            double *const out = &r->rows[t * hidden + h];
+            if (is_finite(y[h]) || *out != *out) continue;
+            *out = y[h] * 0.0;
+            count_leak(r->layer, e->chunk.first + t, local);
+        }
+    }
+}
+
+/* A token that is itself NaN or Inf makes every expert's output NaN, also the foreign ones' stand-ins. */
+static void leak_token(run *r, int64_t token)
+{
+    const fp8moe_layer *const layer = r->layer;
+    const chunk *const c = &r->engine.chunk;
+    const int64_t hidden = layer->info.hidden;
+    double *const out = r->rows + token * hidden;
+    const double *const x = c->x + token * hidden;
+    bool finite = is_finite(c->x_scale[token]);
+    for (int64_t h = 0; h < hidden; h++) finite &= is_finite(x[h]);
+    if (finite || (layer->recipe.pairs == FP8MOE_PAIRS_ALL && leak_is_moot(r, token, 0))) return;
+    for (int64_t h = 0; h < hidden; h++)
+        if (is_finite(out[h])) out[h] = f64_from_bits(UINT64_C(0x7FF8000000000000));
+}
+
+static void leak(run *r)
+{
+    const fp8moe_pairs pairs = r->layer->recipe.pairs;
+    if (pairs != FP8MOE_PAIRS_GATHERED && pairs != FP8MOE_PAIRS_ALL) return;
+    for (int64_t t = 0; t < r->engine.chunk.tokens; t++) leak_token(r, t);
+    for (int64_t i = 0; i < r->poison_count; i++) leak_expert(r, r->poison[i]);
+}
+
+/* ---- sum ---- */
+
+static double slot_weight(const run *r, int64_t slot)
+{
+    const double weight = r->router_weight[slot];
+    if (r->layer->recipe.row_scale == FP8MOE_ROW_SCALE_DOWN) return weight;
+    return round_f32(weight * r->engine.chunk.act_scale[slot]);
+}
+
+static void combine_token(run *r, int64_t token)
+{
+    const fp8moe_layer *const layer = r->layer;
+    const chunk *const c = &r->engine.chunk;
+    const int64_t hidden = layer->info.hidden, top_k = layer->info.top_k;
+    const fp8moe_precision dtype = layer->info.output_dtype == FP8MOE_DTYPE_BF16  ? FP8MOE_ROUND_BF16
+                                   : layer->info.output_dtype == FP8MOE_DTYPE_F32 ? FP8MOE_ROUND_F32
+                                                                                  : FP8MOE_ROUND_F64;
+    int64_t count = 0;
+    for (int64_t slot = token * top_k; slot < (token + 1) * top_k; slot++) {
+        if (c->local[slot] < 0) {
+            r->layer->info.foreign_slots++;
+            continue;
+        }
+        r->items[count++] = (contribution){.expert = c->local[slot],
+                                           .weight = slot_weight(r, slot),
+                                           .output = c->expert_output + slot * hidden};
+    }
+    count = combine_order(&layer->recipe, r->items, count);
+    combine_sum(&layer->recipe, r->items, count, hidden, dtype, r->rows + token * hidden);
+}
+
+/* ---- the run ---- */
+
+static fp8moe_status run_block(run *r, int64_t first, int64_t tokens, fp8moe_error *err)
+{
+    engine *const e = &r->engine;
+    chunk *const c = &e->chunk;
+    fp8moe_layer *const layer = r->layer;
+    const int64_t top_k = layer->info.top_k, hidden = layer->info.hidden;
+#define PASS(stage, ...)                                                                           \
+    TRY(stages_pass(layer, r->observer, FP8MOE_STAGE_##stage, first, tokens, (stage_values){__VA_ARGS__}, err))
+    engine_begin(e, first, tokens);
+    experts_quantise_input(e);
+    PASS(X_CODES, .codes = c->x_codes);
+    PASS(X_SCALE, .numbers = c->x_scale);
+    experts_input_operand(e);
+    for (int64_t slot = 0; slot < tokens * top_k; slot++)
+        r->router_weight[slot] = layer_router_weight(layer, first * top_k + slot);
+    PASS(TOPK_IDS, .ids = layer->topk_ids + first * top_k);
+    PASS(TOPK_WEIGHTS, .numbers = r->router_weight);
+    experts_up_gate(e);
+    PASS(UP_GATE, .numbers = c->up_gate);
+    experts_activate(e);
+    PASS(ACTIVATION, .numbers = c->activation);
+    experts_requantise(e);
+    PASS(ACT_CODES, .codes = c->act_codes);
+    PASS(ACT_SCALE, .numbers = c->act_scale);
+    experts_down(e);
+    PASS(EXPERT_OUTPUT, .numbers = c->expert_output);
+    for (int64_t t = 0; t < tokens; t++) combine_token(r, t);
+    leak(r);
+    PASS(OUTPUT, .numbers = r->rows);
+#undef PASS
+    if (r->output)
+        memcpy(r->output + first * hidden, r->rows, (size_t)(tokens * hidden) * sizeof(double));
+    return FP8MOE_OK;
+}
+
+static fp8moe_status run_blocks(run *r, fp8moe_error *err)
+{
+    fp8moe_layer *const layer = r->layer;
+    const int64_t tokens = layer->info.tokens, top_k = layer->info.top_k;
+    TRY(engine_open(&r->engine, layer, tokens, err));
+    const int64_t step = r->engine.chunk.capacity;
+    r->rows = calloc((size_t)(step * layer->info.hidden), sizeof *r->rows);
+    r->router_weight = calloc((size_t)(step * top_k) + 1, sizeof *r->router_weight);
+    r->items = calloc((size_t)top_k + 1, sizeof *r->items);
+    if (!r->rows || !r->router_weight || !r->items)
+        return fail(err, FP8MOE_ERR_NOMEM, "out of memory for a block of outputs");
+    TRY(find_poison(r, err));
+    /* No tokens: one empty block, so that the observer sees every (empty) stage. */
+    for (int64_t first = 0; first == 0 || first < tokens; first += step)
+        TRY(run_block(r, first, min_i64(step, tokens - first), err));
+    return FP8MOE_OK;
+}
+
+fp8moe_status moe_run(fp8moe_layer *layer, const fp8moe_observer *observer, double *output, fp8moe_error *err)
+{
+    run r = {.layer = layer, .observer = observer, .output = output};
+    layer->info.foreign_slots = layer->info.padding_leaks = 0;
+    layer->info.first_leak_token = layer->info.first_leak_expert = -1;
+    const fp8moe_status status = run_blocks(&r, err);
+    engine_close(&r.engine);
+    free(r.rows);
+    free(r.router_weight);
+    free(r.items);
+    free(r.poison);
+    return status;
+}
