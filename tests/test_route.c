@@ -208,6 +208,21 @@ static void test_weights_are_bf16_by_default(void **state)
     assert_true(weights[1] == 0.26953125);
 }
 
+/* f32(1/3) times this factor is 1 + 2^-8 + 3e-8: f32 makes it 1 + 2^-8, a tie of bf16, and that 1.
+ * One rounding to bf16 would give 1 + 2^-7. */
+static void test_weights_are_f32_before_they_are_bf16(void **state)
+{
+    (void)state;
+    const double logits[] = {0, 0, 0};
+    fp8moe_routing routing = routing_of(3);
+    routing.routed_scaling_factor = 0x1.818p1;
+    routing.weight_round = FP8MOE_ROUND_BF16;
+    int64_t ids[3];
+    double weights[3];
+    route(&routing, logits, 3, ids, weights);
+    assert_true(weights[0] == 1.0);
+}
+
 /* The best expert is alone in group 0. Without a bias its group is kept for it; with one (of zeros)
  * the two best of group 1 together outdo it. */
 static void test_group_scores(void **state)
@@ -449,8 +464,8 @@ static void test_against_the_sorting_model(void **state)
         judged++;
         for (int k = 0; k < routing.top_k; k++) {
             if (got_ids[k] != want_ids[k]) fail_msg("round %d slot %d", round, k);
-            assert_near(got[k], (double)want[k], 3e-7 * fabs((double)want[k]));
-            assert_true(got[k] == (double)(float)got[k]);
+            if (got[k] != (double)want[k])
+                fail_msg("round %d slot %d: got %a, want %a", round, k, got[k], (double)want[k]);
         }
     }
     assert_in_range(judged, 15000, 20000);
@@ -536,6 +551,7 @@ int main(void)
         cmocka_unit_test(test_rows),
         cmocka_unit_test(test_bias_chooses_but_does_not_weigh),
         cmocka_unit_test(test_weights_are_bf16_by_default),
+        cmocka_unit_test(test_weights_are_f32_before_they_are_bf16),
         cmocka_unit_test(test_group_scores),
         cmocka_unit_test(test_masked_groups_never_win),
         cmocka_unit_test(test_group_ties),
