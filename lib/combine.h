@@ -8,6 +8,7 @@
 /* One contribution: an expert's output row and its router weight, all rounding of the weight done. */
 typedef struct contribution {
     int64_t expert; /* local id */
+    int64_t slot;
     double weight;
     const double *output; /* [H] */
 } contribution;

@@ -10,8 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Weight rows decoded at a time: they stay in the second-level cache. */
-#define ROWS 8
+#define ROWS EXPERT_ROWS
 /* Tokens of one expert from which an exact GEMM pays for its set-up. */
 #define MIN_EXACT_ROWS 8
 #define CHUNK_BYTES ((int64_t)40 << 20)
@@ -37,13 +36,14 @@ static void *room(size_t *missing, int64_t count, size_t size)
     return memory;
 }
 
-fp8moe_status engine_open(engine *e, const fp8moe_layer *layer, int64_t tokens, fp8moe_error *err)
+fp8moe_status engine_open(engine *e, const fp8moe_layer *layer, int64_t tokens, int64_t extra_bytes,
+                          fp8moe_error *err)
 {
     const int64_t hidden = layer->info.hidden, inter = layer->info.intermediate;
     const int64_t wide = max_i64(hidden, inter);
     *e = (engine){.layer = layer};
     chunk *const c = &e->chunk;
-    c->capacity = max_i64(1, min_i64(tokens, CHUNK_BYTES / bytes_per_token(layer)));
+    c->capacity = max_i64(1, min_i64(tokens, CHUNK_BYTES / (bytes_per_token(layer) + extra_bytes)));
     const int64_t slots = slot_count(e);
     /* Two sets of rows (a split operand has a low part) and the dots of every token with them. */
     e->row_scratch_size = 2 * ROWS * wide + wide / 8 + 1 + 2 * ROWS * slots;
@@ -134,9 +134,7 @@ void experts_input_operand(engine *e)
 
 /* ---- slots of one expert ---- */
 
-/* The first slot of the token that multiplies the same weights: later ones copy its results. A slot
- * whose inputs come from a dump may differ from its twin and stands for itself. */
-static int64_t source_slot(const engine *e, int64_t slot)
+int64_t experts_source(const engine *e, int64_t slot)
 {
     const fp8moe_layer *const layer = e->layer;
     const chunk *const c = &e->chunk;
@@ -147,13 +145,13 @@ static int64_t source_slot(const engine *e, int64_t slot)
     return slot;
 }
 
-static int64_t collect_members(engine *e, const expert *wanted)
+int64_t experts_members(engine *e, const expert *wanted)
 {
     const int64_t slots = e->chunk.tokens * e->layer->info.top_k;
     int64_t count = 0;
     for (int64_t slot = 0; slot < slots; slot++)
         if (e->chunk.local[slot] >= 0 && layer_expert(e->layer, e->chunk.local[slot]) == wanted &&
-            source_slot(e, slot) == slot)
+            experts_source(e, slot) == slot)
             e->members[count++] = slot;
     return count;
 }
@@ -163,14 +161,13 @@ static void copy_to_twins(engine *e, void *rows, size_t row_bytes)
     const int64_t slots = e->chunk.tokens * e->layer->info.top_k;
     for (int64_t slot = 0; slot < slots; slot++) {
         if (e->chunk.local[slot] < 0) continue;
-        const int64_t source = source_slot(e, slot);
+        const int64_t source = experts_source(e, slot);
         if (source != slot)
             memcpy((char *)rows + (size_t)slot * row_bytes, (const char *)rows + (size_t)source * row_bytes, row_bytes);
     }
 }
 
-/* The token of a slot: of token * K + k, or of a spare one. */
-static int64_t token_of(const engine *e, int64_t slot)
+int64_t experts_token(const engine *e, int64_t slot)
 {
     const int64_t routed = e->chunk.tokens * e->layer->info.top_k;
     return slot < routed ? slot / e->layer->info.top_k : slot - routed;
@@ -193,20 +190,10 @@ double experts_scaled(fp8moe_precision dot_round, fp8moe_scale_form scale, fp8mo
     return round_to(out, d);
 }
 
-/* One expert's dots: operand rows of its members against a range of weight rows. */
-typedef struct job {
-    engine *e;
-    const expert *expert;
-    int64_t count;  /* members */
-    int64_t length; /* of a dot */
-    bool exact;     /* codes on both sides, all operands finite */
-    const shuffle *shuffle;
-} job;
-
-static void dot_rows(const job *j, double *out, const double *a, const double *w, int64_t rows)
+void experts_dot(const expert_job *j, double *out, const double *a, const double *w, int64_t rows)
 {
-    const kernels *const k = &j->e->layer->kernels;
-    if (j->e->layer->config.shuffle_sums)
+    const kernels *const k = &j->engine->layer->kernels;
+    if (j->engine->layer->config.shuffle_sums)
         shuffle_dot(j->shuffle, out, rows, a, j->count, w, rows, j->length);
     else if (j->exact && j->count >= MIN_EXACT_ROWS && kernels_all_finite(w, rows * j->length))
         k->dot_exact(out, rows, a, j->count, w, rows, j->length);
@@ -214,55 +201,58 @@ static void dot_rows(const job *j, double *out, const double *a, const double *w
         k->dot(out, rows, a, j->count, w, rows, j->length);
 }
 
-/* Scratch of a worker: rows, their low parts, one row's codes, dots and a second set of dots. */
-typedef struct scratch {
-    double *rows, *low;
-    uint8_t *codes;
-    double *dots, *more;
-} scratch;
-
-static scratch scratch_of(const job *j, int worker)
+/* A worker's scratch: rows, their low parts, one row's codes, dots, a second set of dots. */
+static row_block block_of(const expert_job *j, int worker, uint8_t **codes)
 {
-    const engine *const e = j->e;
+    const engine *const e = j->engine;
     const int64_t wide = max_i64(e->layer->info.hidden, e->layer->info.intermediate);
     double *const base = e->row_scratch + worker * e->row_scratch_size;
-    scratch s = {.rows = base, .low = base + ROWS * wide};
-    s.codes = (uint8_t *)(s.low + ROWS * wide);
-    s.dots = s.low + ROWS * wide + wide / 8 + 1;
-    s.more = s.dots + ROWS * slot_count(e);
-    return s;
-}
-
-static void up_gate_block(const job *j, const matrix *m, int64_t row, int64_t rows, int64_t column,
-                          const scratch *s)
-{
-    const engine *const e = j->e;
-    const fp8moe_recipe *const r = &e->layer->recipe;
-    const int64_t width = 2 * e->layer->info.intermediate;
-    double scale[ROWS];
-    for (int64_t i = 0; i < rows; i++)
-        scale[i] = weights_row(&e->layer->reader, m, row + i, s->rows + i * j->length, s->codes);
-    dot_rows(j, s->dots, e->gathered, s->rows, rows);
-    for (int64_t n = 0; n < j->count; n++) {
-        const int64_t slot = e->members[n];
-        const double x_scale = e->chunk.x_scale[token_of(e, slot)];
-        for (int64_t i = 0; i < rows; i++)
-            e->chunk.up_gate[slot * width + column + i] =
-                experts_scaled(r->dot_round, r->scale, r->up_gate, s->dots[n * rows + i], x_scale, scale[i]);
-    }
+    row_block b = {.worker = worker, .weights = base, .low = base + ROWS * wide};
+    *codes = (uint8_t *)(b.low + ROWS * wide);
+    b.dots = b.low + ROWS * wide + wide / 8 + 1;
+    b.more = b.dots + ROWS * slot_count(e);
+    return b;
 }
 
 /* Blocks of ROWS rows: those of gate first, then those of up. */
-static void up_gate_rows(void *context, int64_t first, int64_t last, int worker)
+static void each_up_gate(void *context, int64_t first, int64_t last, int worker)
 {
-    const job *const j = context;
-    const int64_t inter = j->e->layer->info.intermediate, blocks = ceil_div(inter, ROWS);
-    const scratch s = scratch_of(j, worker);
-    for (int64_t b = first; b < last; b++) {
-        const bool is_up = b >= blocks;
-        const int64_t row = (is_up ? b - blocks : b) * ROWS;
-        up_gate_block(j, is_up ? &j->expert->up : &j->expert->gate, row, min_i64(ROWS, inter - row),
-                      (is_up ? inter : 0) + row, &s);
+    const expert_job *const j = context;
+    const int64_t inter = j->engine->layer->info.intermediate, blocks = ceil_div(inter, ROWS);
+    uint8_t *codes;
+    row_block b = block_of(j, worker, &codes);
+    for (int64_t n = first; n < last; n++) {
+        const bool is_up = n >= blocks;
+        const matrix *const m = is_up ? &j->expert->up : &j->expert->gate;
+        const int64_t row = (is_up ? n - blocks : n) * ROWS;
+        b.rows = min_i64(ROWS, inter - row);
+        b.row = (is_up ? inter : 0) + row;
+        for (int64_t i = 0; i < b.rows; i++)
+            b.scale[i] = weights_row(&j->engine->layer->reader, m, row + i, b.weights + i * j->length, codes);
+        j->visit(j, &b);
+    }
+}
+
+void experts_each_up_gate(expert_job *j)
+{
+    const fp8moe_layer *const layer = j->engine->layer;
+    j->length = layer->info.hidden;
+    j->shuffle = &j->engine->shuffle_hidden;
+    parallel_for(layer->config.threads, 2 * ceil_div(layer->info.intermediate, ROWS), each_up_gate, j);
+}
+
+static void up_gate_block(const expert_job *j, row_block *b)
+{
+    const engine *const e = j->engine;
+    const fp8moe_recipe *const r = &e->layer->recipe;
+    const int64_t width = 2 * e->layer->info.intermediate;
+    experts_dot(j, b->dots, e->gathered, b->weights, b->rows);
+    for (int64_t n = 0; n < j->count; n++) {
+        const int64_t slot = e->members[n];
+        const double x_scale = e->chunk.x_scale[experts_token(e, slot)];
+        for (int64_t i = 0; i < b->rows; i++)
+            e->chunk.up_gate[slot * width + b->row + i] = experts_scaled(
+                r->dot_round, r->scale, r->up_gate, b->dots[n * b->rows + i], x_scale, b->scale[i]);
     }
 }
 
@@ -271,23 +261,28 @@ static bool multiplies_codes(const fp8moe_recipe *r)
     return r->weights == FP8MOE_FORM_PREPARED || r->weights == FP8MOE_FORM_CODES;
 }
 
+void experts_gather_input(engine *e, int64_t count)
+{
+    const int64_t hidden = e->layer->info.hidden;
+    for (int64_t n = 0; n < count; n++)
+        memcpy(e->gathered + n * hidden, e->chunk.x + experts_token(e, e->members[n]) * hidden,
+               (size_t)hidden * sizeof(double));
+}
+
 static void up_gate_of(engine *e, const expert *wanted, int64_t count)
 {
-    const fp8moe_layer *const layer = e->layer;
-    const int64_t hidden = layer->info.hidden;
-    for (int64_t n = 0; n < count; n++)
-        memcpy(e->gathered + n * hidden, e->chunk.x + token_of(e, e->members[n]) * hidden,
-               (size_t)hidden * sizeof(double));
-    job j = {.e = e, .expert = wanted, .count = count, .length = hidden, .shuffle = &e->shuffle_hidden};
-    j.exact = multiplies_codes(&layer->recipe) && layer->recipe.input != FP8MOE_INPUT_AS_IS &&
-              kernels_all_finite(e->gathered, count * hidden);
-    parallel_for(layer->config.threads, 2 * ceil_div(layer->info.intermediate, ROWS), up_gate_rows, &j);
+    const fp8moe_recipe *const r = &e->layer->recipe;
+    experts_gather_input(e, count);
+    expert_job j = {.engine = e, .expert = wanted, .count = count, .visit = up_gate_block};
+    j.exact = multiplies_codes(r) && r->input != FP8MOE_INPUT_AS_IS &&
+              kernels_all_finite(e->gathered, count * e->layer->info.hidden);
+    experts_each_up_gate(&j);
 }
 
 void experts_up_gate(engine *e)
 {
     for (int64_t i = 0; i < e->layer->expert_count; i++) {
-        const int64_t count = collect_members(e, &e->layer->experts[i]);
+        const int64_t count = experts_members(e, &e->layer->experts[i]);
         if (count) up_gate_of(e, &e->layer->experts[i], count);
     }
     copy_to_twins(e, e->chunk.up_gate, (size_t)(2 * e->layer->info.intermediate) * sizeof(double));
@@ -295,7 +290,7 @@ void experts_up_gate(engine *e)
 
 /* ---- activation ---- */
 
-static double silu_as(const fp8moe_recipe *r, double gate)
+double experts_silu(const fp8moe_recipe *r, double gate)
 {
     if (r->silu_form == FP8MOE_SILU_TWO_STEP)
         return round_to(r->silu, gate * round_to(r->silu, own_sigmoid(gate)));
@@ -308,7 +303,7 @@ static void activate_slot(engine *e, int64_t slot)
     const int64_t inter = e->layer->info.intermediate;
     const double *const gate = e->chunk.up_gate + slot * 2 * inter, *const up = gate + inter;
     double *const out = e->chunk.activation + slot * inter;
-    for (int64_t i = 0; i < inter; i++) out[i] = round_to(r->product, silu_as(r, gate[i]) * up[i]);
+    for (int64_t i = 0; i < inter; i++) out[i] = round_to(r->product, experts_silu(r, gate[i]) * up[i]);
 }
 
 static void activate_slots(void *context, int64_t first, int64_t last, int worker)
@@ -316,7 +311,7 @@ static void activate_slots(void *context, int64_t first, int64_t last, int worke
     engine *const e = context;
     (void)worker;
     for (int64_t slot = first; slot < last; slot++)
-        if (e->chunk.local[slot] >= 0 && source_slot(e, slot) == slot) activate_slot(e, slot);
+        if (e->chunk.local[slot] >= 0 && experts_source(e, slot) == slot) activate_slot(e, slot);
 }
 
 void experts_activate(engine *e)
@@ -364,8 +359,7 @@ void experts_requantise(engine *e)
 
 /* ---- down ---- */
 
-/* An operand as the down matmul takes it; the low part only where it is split in two. */
-static double operand_of(fp8moe_down_operand form, double value, double *low)
+double experts_operand(fp8moe_down_operand form, double value, double *low)
 {
     switch (form) {
     case FP8MOE_DOWN_SCALED_F32: return round_f32(value);
@@ -397,33 +391,56 @@ static void gather_activation(engine *e, int64_t count)
         double unused, *const low = e->gathered_low + n * inter;
         const bool split = r->down_operand == FP8MOE_DOWN_SCALED_BF16X3;
         for (int64_t i = 0; i < inter; i++)
-            out[i] = operand_of(r->down_operand, e->chunk.activation[slot * inter + i], split ? low + i : &unused);
+            out[i] = experts_operand(r->down_operand, e->chunk.activation[slot * inter + i], split ? low + i : &unused);
     }
 }
 
 /* A row of w2 as the down matmul takes it; returns the scale left to apply after the dot. */
-static double down_row(const job *j, int64_t row, double *out, double *low, uint8_t *codes)
+static double down_row(const expert_job *j, int64_t row, double *out, double *low, uint8_t *codes)
 {
-    const fp8moe_layer *const layer = j->e->layer;
+    const fp8moe_layer *const layer = j->engine->layer;
     const double scale = weights_row(&layer->reader, &j->expert->down, row, out, codes);
     const fp8moe_down_operand form = layer->recipe.down_operand;
     if (!scales_weights_first(form)) return scale;
-    for (int64_t i = 0; i < j->length; i++) out[i] = operand_of(form, round_f32(out[i] * scale), &low[i]);
+    for (int64_t i = 0; i < j->length; i++) out[i] = experts_operand(form, round_f32(out[i] * scale), &low[i]);
     return 1;
 }
 
-/* A split dot: high * high + high * low + low * high. */
-static void add_split_dots(const job *j, const scratch *s, int64_t rows)
+static void each_down(void *context, int64_t first, int64_t last, int worker)
 {
-    const engine *const e = j->e;
-    const double *const pairs[2][2] = {{e->gathered, s->low}, {e->gathered_low, s->rows}};
-    for (int p = 0; p < 2; p++) {
-        dot_rows(j, s->more, pairs[p][0], pairs[p][1], rows);
-        for (int64_t i = 0; i < j->count * rows; i++) s->dots[i] += s->more[i];
+    const expert_job *const j = context;
+    const int64_t hidden = j->engine->layer->info.hidden;
+    uint8_t *codes;
+    row_block b = block_of(j, worker, &codes);
+    for (int64_t n = first; n < last; n++) {
+        b.row = n * ROWS;
+        b.rows = min_i64(ROWS, hidden - b.row);
+        for (int64_t i = 0; i < b.rows; i++)
+            b.scale[i] = down_row(j, b.row + i, b.weights + i * j->length, b.low + i * j->length, codes);
+        j->visit(j, &b);
     }
 }
 
-static double down_scaled(const fp8moe_recipe *r, double dot, double act_scale, double scale)
+void experts_each_down(expert_job *j)
+{
+    const fp8moe_layer *const layer = j->engine->layer;
+    j->length = layer->info.intermediate;
+    j->shuffle = &j->engine->shuffle_inter;
+    parallel_for(layer->config.threads, ceil_div(layer->info.hidden, ROWS), each_down, j);
+}
+
+/* A split dot: high * high + high * low + low * high. */
+static void add_split_dots(const expert_job *j, row_block *b)
+{
+    const engine *const e = j->engine;
+    const double *const pairs[2][2] = {{e->gathered, b->low}, {e->gathered_low, b->weights}};
+    for (int p = 0; p < 2; p++) {
+        experts_dot(j, b->more, pairs[p][0], pairs[p][1], b->rows);
+        for (int64_t i = 0; i < j->count * b->rows; i++) b->dots[i] += b->more[i];
+    }
+}
+
+double experts_down_scaled(const fp8moe_recipe *r, double dot, double act_scale, double scale)
 {
     if (r->down_operand != FP8MOE_DOWN_CODE)
         return experts_scaled(r->down_round, FP8MOE_SCALE_NONE, r->down_out, dot, 1, 1);
@@ -433,42 +450,40 @@ static double down_scaled(const fp8moe_recipe *r, double dot, double act_scale, 
     return experts_scaled(r->down_round, form, r->down_out, dot, undone_here ? act_scale : 1, scale);
 }
 
-static void down_rows(void *context, int64_t first, int64_t last, int worker)
+static void down_block(const expert_job *j, row_block *b)
 {
-    const job *const j = context;
-    const engine *const e = j->e;
+    const engine *const e = j->engine;
     const fp8moe_recipe *const r = &e->layer->recipe;
     const int64_t hidden = e->layer->info.hidden;
-    const scratch s = scratch_of(j, worker);
-    for (int64_t b = first; b < last; b++) {
-        const int64_t row = b * ROWS, rows = min_i64(ROWS, hidden - row);
-        double scale[ROWS];
-        for (int64_t i = 0; i < rows; i++)
-            scale[i] = down_row(j, row + i, s.rows + i * j->length, s.low + i * j->length, s.codes);
-        dot_rows(j, s.dots, e->gathered, s.rows, rows);
-        if (r->down_operand == FP8MOE_DOWN_SCALED_BF16X3) add_split_dots(j, &s, rows);
-        for (int64_t n = 0; n < j->count; n++)
-            for (int64_t i = 0; i < rows; i++)
-                e->chunk.expert_output[e->members[n] * hidden + row + i] =
-                    down_scaled(r, s.dots[n * rows + i], e->chunk.act_scale[e->members[n]], scale[i]);
-    }
+    experts_dot(j, b->dots, e->gathered, b->weights, b->rows);
+    if (r->down_operand == FP8MOE_DOWN_SCALED_BF16X3) add_split_dots(j, b);
+    for (int64_t n = 0; n < j->count; n++)
+        for (int64_t i = 0; i < b->rows; i++)
+            e->chunk.expert_output[e->members[n] * hidden + b->row + i] =
+                experts_down_scaled(r, b->dots[n * b->rows + i], e->chunk.act_scale[e->members[n]], b->scale[i]);
 }
 
 static void down_of(engine *e, const expert *wanted, int64_t count)
 {
-    const fp8moe_layer *const layer = e->layer;
-    const fp8moe_recipe *const r = &layer->recipe;
+    const fp8moe_recipe *const r = &e->layer->recipe;
     gather_activation(e, count);
-    job j = {.e = e, .expert = wanted, .count = count, .length = layer->info.intermediate, .shuffle = &e->shuffle_inter};
+    expert_job j = {.engine = e, .expert = wanted, .count = count, .visit = down_block};
     j.exact = multiplies_codes(r) && r->down_operand == FP8MOE_DOWN_CODE &&
-              r->intermediate != FP8MOE_INTERMEDIATE_KEPT && kernels_all_finite(e->gathered, count * j.length);
-    parallel_for(layer->config.threads, ceil_div(layer->info.hidden, ROWS), down_rows, &j);
+              r->intermediate != FP8MOE_INTERMEDIATE_KEPT &&
+              kernels_all_finite(e->gathered, count * e->layer->info.intermediate);
+    experts_each_down(&j);
+}
+
+void experts_down_slot(engine *e, int64_t slot)
+{
+    e->members[0] = slot;
+    down_of(e, layer_expert(e->layer, e->chunk.local[slot]), 1);
 }
 
 void experts_down(engine *e)
 {
     for (int64_t i = 0; i < e->layer->expert_count; i++) {
-        const int64_t count = collect_members(e, &e->layer->experts[i]);
+        const int64_t count = experts_members(e, &e->layer->experts[i]);
         if (count) down_of(e, &e->layer->experts[i], count);
     }
     copy_to_twins(e, e->chunk.expert_output, (size_t)e->layer->info.hidden * sizeof(double));

@@ -33,8 +33,10 @@ typedef struct engine {
     shuffle shuffle_hidden, shuffle_inter; /* used when config.shuffle_sums */
 } engine;
 
-/* Room for blocks of at most `tokens` tokens (fewer where memory asks). */
-fp8moe_status engine_open(engine *e, const fp8moe_layer *layer, int64_t tokens, fp8moe_error *err);
+/* Room for blocks of at most `tokens` tokens (fewer where memory asks; a caller that keeps more beside
+ * each token says how many bytes). */
+fp8moe_status engine_open(engine *e, const fp8moe_layer *layer, int64_t tokens, int64_t extra_bytes,
+                          fp8moe_error *err);
 void engine_close(engine *e);
 
 /* Set the block and clear it: local experts filled in, everything else zero. */
@@ -55,6 +57,66 @@ void experts_spare(engine *e, int64_t local);
 /* Whether this expert might turn a finite token of magnitude at most `amax` into NaN or Inf: NaN codes,
  * non-finite or huge scales. False is certain, true a reason to compute. */
 bool experts_may_poison(const fp8moe_layer *layer, int64_t local, double amax);
+
+/* ---- pieces, for bound.c and explain.c ---- */
+
+/* Weight rows decoded at a time: they stay in the second-level cache. */
+#define EXPERT_ROWS 8
+
+/* Rows [row, row + rows) of an expert's matrix, decoded; in one worker's scratch. */
+typedef struct row_block {
+    int64_t row, rows; /* of w13 as a whole: up follows gate */
+    int worker;
+    double *weights; /* [rows, length] as multiplied */
+    double *low;     /* the low parts of a split operand */
+    double scale[EXPERT_ROWS];
+    double *dots, *more; /* [slots, rows] each */
+} row_block;
+
+/* One expert's rows, visited block by block from several workers. */
+typedef struct expert_job {
+    engine *engine;
+    const expert *expert;
+    int64_t count; /* of e->members: operand rows */
+    void (*visit)(const struct expert_job *job, row_block *block);
+    void *user;
+    bool exact; /* codes on both sides, all operands finite: any order of additions gives the same bits */
+    /* filled by experts_each_*: */
+    int64_t length;
+    const shuffle *shuffle;
+} expert_job;
+
+void experts_each_up_gate(expert_job *job);
+void experts_each_down(expert_job *job);
+
+/* Dots of `job->count` operand rows with `rows` weight rows, as the layer's settings say. */
+void experts_dot(const expert_job *job, double *out, const double *a, const double *w, int64_t rows);
+
+/* Slots of this block that multiply an expert's weights, each set of twins by its first: into e->members;
+ * returns how many. */
+int64_t experts_members(engine *e, const expert *wanted);
+
+/* The first slot of the token that multiplies the same weights: later ones are its twins and copy its
+ * results. A slot whose inputs come from a dump may differ from its twin and stands for itself. */
+int64_t experts_source(const engine *e, int64_t slot);
+
+/* The token of a slot: of token * K + k, or of a spare one. */
+int64_t experts_token(const engine *e, int64_t slot);
+
+/* Operand rows of the members' tokens, one after another in e->gathered. */
+void experts_gather_input(engine *e, int64_t count);
+
+/* silu(gate) as the recipe rounds it. */
+double experts_silu(const fp8moe_recipe *recipe, double gate);
+
+/* A number as an operand of the down matmul; the low part only where it is split in two. */
+double experts_operand(fp8moe_down_operand form, double value, double *low);
+
+/* A down dot as it leaves the projection. */
+double experts_down_scaled(const fp8moe_recipe *recipe, double dot, double act_scale, double scale);
+
+/* The down projection of one slot again, after its operand changed. */
+void experts_down_slot(engine *e, int64_t slot);
 
 /* A dot as the recipe's scale column applies it: rounded to f32, then `dot_round`, scaled, rounded to
  * `out`. Shared with linear.c. */

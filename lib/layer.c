@@ -482,6 +482,13 @@ fp8moe_dtype layer_dtype(fp8moe_precision precision)
                                            : FP8MOE_DTYPE_F32;
 }
 
+fp8moe_precision layer_output_precision(const fp8moe_layer *layer)
+{
+    return layer->info.output_dtype == FP8MOE_DTYPE_BF16  ? FP8MOE_ROUND_BF16
+           : layer->info.output_dtype == FP8MOE_DTYPE_F32 ? FP8MOE_ROUND_F32
+                                                          : FP8MOE_ROUND_F64;
+}
+
 /* ---- opening ---- */
 
 static fp8moe_status open_linear(fp8moe_layer *layer, const fp8moe_inputs *in, fp8moe_error *err)

@@ -54,6 +54,9 @@ double layer_router_weight(const fp8moe_layer *layer, int64_t slot);
 /* dtype of a precision as it is dumped: F32, BF16, F64. */
 fp8moe_dtype layer_dtype(fp8moe_precision precision);
 
+/* Rounding of the output as it leaves the layer. */
+fp8moe_precision layer_output_precision(const fp8moe_layer *layer);
+
 /* The two ways to run; both in token order, observer and output as in fp8moe_layer_run(). */
 fp8moe_status moe_run(fp8moe_layer *layer, const fp8moe_observer *observer, double *output,
                       fp8moe_error *err);

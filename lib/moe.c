@@ -1,22 +1,20 @@
+#include "moe.h"
+
 #include "bits.h"
-#include "combine.h"
 #include "common.h"
-#include "experts.h"
 #include "quant.h"
 #include "stages.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* One run of a layer: its engine, where its outputs go, and what padding experts may leak. */
+/* One run of a layer: a block of tokens at a time, and what padding experts may leak. */
 typedef struct run {
-    engine engine;
+    moe_block block;
     fp8moe_layer *layer;
     const fp8moe_observer *observer;
+    const moe_hook *hook;  /* or NULL */
     double *output;        /* the caller's [T, H], or NULL */
-    double *rows;          /* [block, H] */
-    double *router_weight; /* [block, K] */
-    contribution *items;   /* [K] */
     int64_t *poison;       /* local experts that zero weights do not silence */
     int64_t poison_count;
 } run;
@@ -76,7 +74,7 @@ static fp8moe_status find_poison(run *r, fp8moe_error *err)
     }
     if (pairs == FP8MOE_PAIRS_GATHERED) mark_gathered(layer, gathered);
     else mark_first(layer, gathered);
-    const double amax = finite_amax(layer, r->rows);
+    const double amax = finite_amax(layer, r->block.rows);
     for (int64_t e = 0; e < layer->info.local_num_experts; e++)
         if (gathered[e] && experts_may_poison(layer, e, amax)) r->poison[r->poison_count++] = e;
     free(gathered);
@@ -92,12 +90,12 @@ static bool is_finite(double x)
 static bool leak_is_moot(const run *r, int64_t token, int64_t local)
 {
     const int64_t top_k = r->layer->info.top_k;
-    const int64_t *const here = r->engine.chunk.local + token * top_k;
+    const int64_t *const here = r->block.engine.chunk.local + token * top_k;
     const bool dense = r->layer->recipe.pairs == FP8MOE_PAIRS_ALL;
     bool foreign = false, routed = false;
     for (int64_t k = 0; k < top_k; k++) {
         foreign |= here[k] < 0;
-        routed |= here[k] == local && r->router_weight[token * top_k + k] != 0;
+        routed |= here[k] == local && r->block.router_weight[token * top_k + k] != 0;
     }
     return dense ? !foreign : routed;
 }
@@ -112,14 +110,14 @@ static void count_leak(fp8moe_layer *layer, int64_t token, int64_t local)
 
 static void leak_expert(run *r, int64_t local)
 {
-    engine *const e = &r->engine;
+    engine *const e = &r->block.engine;
     const int64_t hidden = r->layer->info.hidden, spare = e->chunk.tokens * r->layer->info.top_k;
     experts_spare(e, local);
     for (int64_t t = 0; t < e->chunk.tokens; t++) {
         if (leak_is_moot(r, t, local)) continue;
         const double *const y = e->chunk.expert_output + (spare + t) * hidden;
         for (int64_t h = 0; h < hidden; h++) {
-            double *const out = &r->rows[t * hidden + h];
+            double *const out = &r->block.rows[t * hidden + h];
             if (is_finite(y[h]) || *out != *out) continue;
             *out = y[h] * 0.0;
             count_leak(r->layer, e->chunk.first + t, local);
@@ -131,9 +129,9 @@ static void leak_expert(run *r, int64_t local)
 static void leak_token(run *r, int64_t token)
 {
     const fp8moe_layer *const layer = r->layer;
-    const chunk *const c = &r->engine.chunk;
+    const chunk *const c = &r->block.engine.chunk;
     const int64_t hidden = layer->info.hidden;
-    double *const out = r->rows + token * hidden;
+    double *const out = r->block.rows + token * hidden;
     const double *const x = c->x + token * hidden;
     bool finite = is_finite(c->x_scale[token]);
     for (int64_t h = 0; h < hidden; h++) finite &= is_finite(x[h]);
@@ -146,46 +144,54 @@ static void leak(run *r)
 {
     const fp8moe_pairs pairs = r->layer->recipe.pairs;
     if (pairs != FP8MOE_PAIRS_GATHERED && pairs != FP8MOE_PAIRS_ALL) return;
-    for (int64_t t = 0; t < r->engine.chunk.tokens; t++) leak_token(r, t);
+    for (int64_t t = 0; t < r->block.engine.chunk.tokens; t++) leak_token(r, t);
     for (int64_t i = 0; i < r->poison_count; i++) leak_expert(r, r->poison[i]);
 }
 
 /* ---- sum ---- */
 
-static double slot_weight(const run *r, int64_t slot)
+static double slot_weight(const moe_block *b, int64_t slot)
 {
-    const double weight = r->router_weight[slot];
-    if (r->layer->recipe.row_scale == FP8MOE_ROW_SCALE_DOWN) return weight;
-    return round_f32(weight * r->engine.chunk.act_scale[slot]);
+    const double weight = b->router_weight[slot];
+    if (b->engine.layer->recipe.row_scale == FP8MOE_ROW_SCALE_DOWN) return weight;
+    return round_f32(weight * b->engine.chunk.act_scale[slot]);
 }
 
-static void combine_token(run *r, int64_t token)
+int64_t moe_contributions(moe_block *b, int64_t token)
 {
-    const fp8moe_layer *const layer = r->layer;
-    const chunk *const c = &r->engine.chunk;
-    const int64_t hidden = layer->info.hidden, top_k = layer->info.top_k;
-    const fp8moe_precision dtype = layer->info.output_dtype == FP8MOE_DTYPE_BF16  ? FP8MOE_ROUND_BF16
-                                   : layer->info.output_dtype == FP8MOE_DTYPE_F32 ? FP8MOE_ROUND_F32
-                                                                                  : FP8MOE_ROUND_F64;
+    const fp8moe_layer *const layer = b->engine.layer;
+    const chunk *const c = &b->engine.chunk;
+    const int64_t top_k = layer->info.top_k;
     int64_t count = 0;
     for (int64_t slot = token * top_k; slot < (token + 1) * top_k; slot++) {
-        if (c->local[slot] < 0) {
-            r->layer->info.foreign_slots++;
-            continue;
-        }
-        r->items[count++] = (contribution){.expert = c->local[slot],
-                                           .weight = slot_weight(r, slot),
-                                           .output = c->expert_output + slot * hidden};
+        if (c->local[slot] < 0) continue;
+        b->items[count++] = (contribution){.expert = c->local[slot],
+                                           .slot = slot,
+                                           .weight = slot_weight(b, slot),
+                                           .output = c->expert_output + slot * layer->info.hidden};
     }
-    count = combine_order(&layer->recipe, r->items, count);
-    combine_sum(&layer->recipe, r->items, count, hidden, dtype, r->rows + token * hidden);
+    return combine_order(&layer->recipe, b->items, count);
+}
+
+void moe_combine(moe_block *b, int64_t token)
+{
+    const fp8moe_layer *const layer = b->engine.layer;
+    const int64_t hidden = layer->info.hidden, count = moe_contributions(b, token);
+    combine_sum(&layer->recipe, b->items, count, hidden, layer_output_precision(layer), b->rows + token * hidden);
+}
+
+static void count_foreign(run *r)
+{
+    const chunk *const c = &r->block.engine.chunk;
+    for (int64_t slot = 0; slot < c->tokens * r->layer->info.top_k; slot++)
+        if (c->local[slot] < 0) r->layer->info.foreign_slots++;
 }
 
 /* ---- the run ---- */
 
 static fp8moe_status run_block(run *r, int64_t first, int64_t tokens, fp8moe_error *err)
 {
-    engine *const e = &r->engine;
+    engine *const e = &r->block.engine;
     chunk *const c = &e->chunk;
     fp8moe_layer *const layer = r->layer;
     const int64_t top_k = layer->info.top_k, hidden = layer->info.hidden;
@@ -197,9 +203,9 @@ static fp8moe_status run_block(run *r, int64_t first, int64_t tokens, fp8moe_err
     PASS(X_SCALE, .numbers = c->x_scale);
     experts_input_operand(e);
     for (int64_t slot = 0; slot < tokens * top_k; slot++)
-        r->router_weight[slot] = layer_router_weight(layer, first * top_k + slot);
+        r->block.router_weight[slot] = layer_router_weight(layer, first * top_k + slot);
     PASS(TOPK_IDS, .ids = layer->topk_ids + first * top_k);
-    PASS(TOPK_WEIGHTS, .numbers = r->router_weight);
+    PASS(TOPK_WEIGHTS, .numbers = r->block.router_weight);
     experts_up_gate(e);
     PASS(UP_GATE, .numbers = c->up_gate);
     experts_activate(e);
@@ -209,25 +215,26 @@ static fp8moe_status run_block(run *r, int64_t first, int64_t tokens, fp8moe_err
     PASS(ACT_SCALE, .numbers = c->act_scale);
     experts_down(e);
     PASS(EXPERT_OUTPUT, .numbers = c->expert_output);
-    for (int64_t t = 0; t < tokens; t++) combine_token(r, t);
+    for (int64_t t = 0; t < tokens; t++) moe_combine(&r->block, t);
+    count_foreign(r);
     leak(r);
-    PASS(OUTPUT, .numbers = r->rows);
+    PASS(OUTPUT, .numbers = r->block.rows);
 #undef PASS
     if (r->output)
-        memcpy(r->output + first * hidden, r->rows, (size_t)(tokens * hidden) * sizeof(double));
-    return FP8MOE_OK;
+        memcpy(r->output + first * hidden, r->block.rows, (size_t)(tokens * hidden) * sizeof(double));
+    return r->hook ? r->hook->block(r->hook->user, &r->block, err) : FP8MOE_OK;
 }
 
 static fp8moe_status run_blocks(run *r, fp8moe_error *err)
 {
     fp8moe_layer *const layer = r->layer;
     const int64_t tokens = layer->info.tokens, top_k = layer->info.top_k;
-    TRY(engine_open(&r->engine, layer, tokens, err));
-    const int64_t step = r->engine.chunk.capacity;
-    r->rows = calloc((size_t)(step * layer->info.hidden), sizeof *r->rows);
-    r->router_weight = calloc((size_t)(step * top_k) + 1, sizeof *r->router_weight);
-    r->items = calloc((size_t)top_k + 1, sizeof *r->items);
-    if (!r->rows || !r->router_weight || !r->items)
+    TRY(engine_open(&r->block.engine, layer, tokens, r->hook ? r->hook->bytes_per_token : 0, err));
+    const int64_t step = r->block.engine.chunk.capacity;
+    r->block.rows = calloc((size_t)(step * layer->info.hidden), sizeof *r->block.rows);
+    r->block.router_weight = calloc((size_t)(step * top_k) + 1, sizeof *r->block.router_weight);
+    r->block.items = calloc((size_t)top_k + 1, sizeof *r->block.items);
+    if (!r->block.rows || !r->block.router_weight || !r->block.items)
         return fail(err, FP8MOE_ERR_NOMEM, "out of memory for a block of outputs");
     TRY(find_poison(r, err));
     /* No tokens: one empty block, so that the observer sees every (empty) stage. */
@@ -236,16 +243,22 @@ static fp8moe_status run_blocks(run *r, fp8moe_error *err)
     return FP8MOE_OK;
 }
 
-fp8moe_status moe_run(fp8moe_layer *layer, const fp8moe_observer *observer, double *output, fp8moe_error *err)
+fp8moe_status moe_run_hooked(fp8moe_layer *layer, const fp8moe_observer *observer, const moe_hook *hook,
+                             double *output, fp8moe_error *err)
 {
-    run r = {.layer = layer, .observer = observer, .output = output};
+    run r = {.layer = layer, .observer = observer, .hook = hook, .output = output};
     layer->info.foreign_slots = layer->info.padding_leaks = 0;
     layer->info.first_leak_token = layer->info.first_leak_expert = -1;
     const fp8moe_status status = run_blocks(&r, err);
-    engine_close(&r.engine);
-    free(r.rows);
-    free(r.router_weight);
-    free(r.items);
+    engine_close(&r.block.engine);
+    free(r.block.rows);
+    free(r.block.router_weight);
+    free(r.block.items);
     free(r.poison);
     return status;
+}
+
+fp8moe_status moe_run(fp8moe_layer *layer, const fp8moe_observer *observer, double *output, fp8moe_error *err)
+{
+    return moe_run_hooked(layer, observer, NULL, output, err);
 }
