@@ -33,13 +33,10 @@ double own_exp(double x)
     if (x != x) return x;
     if (x > 710.0) return (double)INFINITY;
     if (x < -746.0) return 0.0;
-    /* e^x = 2^k e^(high - low). What rounding takes from r is carried along in `lost`. */
+    /* e^x = 2^k e^r with |r| at most half of ln 2. */
     const int k = (int)(x * LOG2_E + (x < 0 ? -0.5 : 0.5));
-    const double high = x - k * LN2_HIGH;
-    const double low = k * LN2_LOW;
-    const double r = high - low;
-    const double lost = (high - r) - low;
-    const double mantissa = 1.0 + (r + (r * r * exp_tail(r) + lost));
+    const double r = (x - k * LN2_HIGH) - k * LN2_LOW;
+    const double mantissa = 1.0 + (r + r * r * exp_tail(r));
     /* In two steps: 2^k alone may be beyond the range of a double. */
     return mantissa * power_of_two(k / 2) * power_of_two(k - k / 2);
 }

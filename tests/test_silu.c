@@ -224,6 +224,31 @@ static void softmax_is_that_of_the_definition_rounded_once(void **state)
     }
 }
 
+/* Sixteen partial sums, index modulo 16, then pairs 8, 4, 2 and 1 apart. The logits (found by
+ * search) are such that another order of the sum changes an f32 of the result. */
+static void softmax_adds_in_the_fixed_lane_order(void **state)
+{
+    (void)state;
+    enum { COUNT_OF_LOGITS = 61 };
+    double x[COUNT_OF_LOGITS], p[COUNT_OF_LOGITS], largest = 0, in_sequence = 0, s[16] = {0};
+    uint32_t random = 7079110;
+    for (int i = 0; i < COUNT_OF_LOGITS; i++) {
+        random = random * 1664525u + 1013904223u;
+        x[i] = (double)(random >> 8) * 0x1p-22;
+        largest = fmax(largest, x[i]);
+    }
+    for (int i = 0; i < COUNT_OF_LOGITS; i++) {
+        s[i % 16] += own_exp(x[i] - largest);
+        in_sequence += own_exp(x[i] - largest);
+    }
+    const double sum = (((s[0] + s[8]) + (s[4] + s[12])) + ((s[2] + s[10]) + (s[6] + s[14]))) +
+                       (((s[1] + s[9]) + (s[5] + s[13])) + ((s[3] + s[11]) + (s[7] + s[15])));
+    own_softmax(p, x, COUNT_OF_LOGITS);
+    for (int i = 0; i < COUNT_OF_LOGITS; i++)
+        assert_true(p[i] == (double)(float)(own_exp(x[i] - largest) / sum));
+    assert_true(p[52] != (double)(float)(own_exp(x[52] - largest) / in_sequence));
+}
+
 static void softmax_of_what_is_not_finite(void **state)
 {
     (void)state;
@@ -254,6 +279,7 @@ int main(void)
         cmocka_unit_test(ends_are_as_usual),
         cmocka_unit_test(silu_of_large_finite_inputs_is_finite),
         cmocka_unit_test(softmax_is_that_of_the_definition_rounded_once),
+        cmocka_unit_test(softmax_adds_in_the_fixed_lane_order),
         cmocka_unit_test(softmax_of_what_is_not_finite),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -304,6 +304,7 @@ static const strided views[] = {
     {"four dimensions, each apart", 4, {2, 3, 2, 3}, {100, 30, 9, 2}, 200},
     {"nothing", 2, {0, 5}, {5, 1}, 1},
     {"rows of nothing", 2, {5, 0}, {1, 1}, 1},
+    {"rows of nothing, each apart", 3, {2, 3, 0}, {100, 7, 1}, 1},
 };
 
 static fp8moe_tensor make_view(const strided *v, const uint16_t *memory)
@@ -372,6 +373,22 @@ static void any_range_of_any_view_is_read(void **state)
     }
 }
 
+static void long_runs_of_wide_elements_are_read(void **state)
+{
+    (void)state;
+    static int64_t memory[3000];
+    for (int i = 0; i < 3000; i++)
+        memory[i] = i;
+    fp8moe_tensor tensor = fp8moe_tensor_view(memory, FP8MOE_DTYPE_I64, 1, SHAPE(1000));
+    tensor.stride[0] = 3;
+    double numbers[1000];
+    int64_t integers[1000];
+    fp8moe_tensor_read_f64(&tensor, 0, 1000, numbers);
+    fp8moe_tensor_read_i64(&tensor, 0, 1000, integers);
+    for (int i = 0; i < 1000; i++)
+        assert_true(numbers[i] == 3 * i && integers[i] == 3 * i);
+}
+
 /* A view's memory is allocated to its last byte, so that a sanitizer sees any read beyond. */
 static void no_byte_outside_a_view_is_touched(void **state)
 {
@@ -390,9 +407,13 @@ static void no_byte_outside_a_view_is_touched(void **state)
 static void contiguous_is_what_lies_in_c_order(void **state)
 {
     (void)state;
-    static const char *const contiguous[] = {"a scalar", "a vector",
-                                             "rows",     "sizes of one with odd strides",
-                                             "nothing",  "rows of nothing"};
+    static const char *const contiguous[] = {"a scalar",
+                                             "a vector",
+                                             "rows",
+                                             "sizes of one with odd strides",
+                                             "nothing",
+                                             "rows of nothing",
+                                             "rows of nothing, each apart"};
     static uint16_t memory[1];
     for (size_t i = 0; i < COUNT(views); i++) {
         bool want = false;
@@ -477,6 +498,7 @@ static void rows_fold_all_leading_dimensions(void **state)
         {"four dimensions, each apart", -1, -1},
         {"nothing", 0, 5},
         {"rows of nothing", 5, 0},
+        {"rows of nothing, each apart", 6, 0},
     };
     static uint16_t memory[2200];
     fill(memory, COUNT(memory));
@@ -546,7 +568,8 @@ static void shapes_are_written_as_lists(void **state)
         fp8moe_tensor_shape_text(&tensor, text, size);
         assert_int_equal(strlen(text), size - 1);
         assert_memory_equal(text, "[1, 512, 256]", size - 1);
-        assert_int_equal(text[size], 'x');
+        for (size_t i = size; i < sizeof text; i++)
+            assert_int_equal(text[i], 'x');
     }
 }
 
@@ -561,6 +584,7 @@ int main(void)
         cmocka_unit_test(integers_beyond_2_to_53_round_to_nearest_even),
         cmocka_unit_test(raw_complex_numbers_swap_their_halves_apart),
         cmocka_unit_test(any_range_of_any_view_is_read),
+        cmocka_unit_test(long_runs_of_wide_elements_are_read),
         cmocka_unit_test(no_byte_outside_a_view_is_touched),
         cmocka_unit_test(contiguous_is_what_lies_in_c_order),
         cmocka_unit_test(at_takes_one_index_of_the_first_dimension),
