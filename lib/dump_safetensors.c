@@ -25,13 +25,12 @@ typedef struct data_range {
 
 /* ---- reading the header ---- */
 
-/* Anything may be a safetensors file; what is too short for one is recognised by its name no more
- * than the others, so it gets the sentence of open(). */
+/* The format has no mark of its own: a header that starts as one, or a length that fits the file.
+ */
 static bool probe(const file_view *file)
 {
-    if (file->size <= LENGTH_BYTES) return true;
-    const uint64_t length = load_le64(file->data);
-    return file->data[LENGTH_BYTES] == '{' || length <= (uint64_t)file->size;
+    if (file->size <= LENGTH_BYTES) return false;
+    return file->data[LENGTH_BYTES] == '{' || load_le64(file->data) <= (uint64_t)file->size;
 }
 
 static fp8moe_status check_length(const file_view *file, int64_t *length, fp8moe_error *err)

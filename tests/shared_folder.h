@@ -1,5 +1,6 @@
 /* Files that stand beside the repository: $FP8MOE_SHARED, else ../shared of the source root (the
- * working directory of every test). Set but absent is a failure; unset and absent is a visible skip. */
+ * working directory of every test). Set but absent is a failure; unset and absent is a visible
+ * skip. */
 #ifndef FP8MOE_TESTS_SHARED_FOLDER_H
 #define FP8MOE_TESTS_SHARED_FOLDER_H
 

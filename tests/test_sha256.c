@@ -1,5 +1,6 @@
-/* SHA-256 against the examples of FIPS 180-4 and NIST's CAVP files, and the fingerprint of a tensor,
- * whose expected values were made with Python's hashlib from the definition in fingerprint.h. */
+/* SHA-256 against the examples of FIPS 180-4 and NIST's CAVP files, and the fingerprint of a
+ * tensor, whose expected values were made with Python's hashlib from the definition in
+ * fingerprint.h. */
 #include "sha256.h"
 
 #include "bytes.h"
@@ -33,7 +34,8 @@ static void test_vectors(void **state)
     check("abc", 3, 3, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
     check(long_text, 56, 56, "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
     check("\xbd", 1, 1, "68325720aabd7c82f30f554b313d0570c95accbb7dc4b5aae11204c08ffe732b");
-    check("\xc9\x8c\x8e\x55", 4, 4, "7abc22c0ae5af26ce93dbb94433a0e0b2e119d014f8e7f65bd56c61ccccd9504");
+    check("\xc9\x8c\x8e\x55", 4, 4,
+          "7abc22c0ae5af26ce93dbb94433a0e0b2e119d014f8e7f65bd56c61ccccd9504");
 }
 
 static void test_million(void **state)
@@ -105,7 +107,8 @@ static void test_fingerprint_by_rows(void **state)
     fp8moe_fingerprint_close(NULL, hex);
 }
 
-/* Two numbers of 32 bits make one complex one: a swap must not exchange them. Longer than one piece. */
+/* Two numbers of 32 bits make one complex one: a swap must not exchange them. Longer than one
+ * piece. */
 static void test_stream_of_complex_numbers(void **state)
 {
     enum { COUNT = 5000 };

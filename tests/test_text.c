@@ -25,18 +25,32 @@ static void check_number(const char *text)
 static void test_numbers_at_the_edges(void **state)
 {
     static const char *const texts[] = {
-        "0", "-0", "0.0", "-0.0e5", "1", "-1", "0.1", "1e0", "1E+2", "1e-2", "123456789012345678",
-        "9007199254740993",       /* 2^53 + 1: a tie, to even */
-        "9007199254740993.00001", /* just above it */
-        "9007199254740995",       /* tie upwards */
-        "1.7976931348623157e308", /* largest */
-        "1.7976931348623158e308", /* still rounds to the largest */
+        "0",
+        "-0",
+        "0.0",
+        "-0.0e5",
+        "1",
+        "-1",
+        "0.1",
+        "1e0",
+        "1E+2",
+        "1e-2",
+        "123456789012345678",
+        "9007199254740993",         /* 2^53 + 1: a tie, to even */
+        "9007199254740993.00001",   /* just above it */
+        "9007199254740995",         /* tie upwards */
+        "1.7976931348623157e308",   /* largest */
+        "1.7976931348623158e308",   /* still rounds to the largest */
         "1.797693134862315807e308", /* just below the tie with infinity */
-        "1.7976931348623159e308", /* infinity */
-        "1e309", "1e99999999999999999999", "-1e400", "1e-99999999999999999999",
+        "1.7976931348623159e308",   /* infinity */
+        "1e309",
+        "1e99999999999999999999",
+        "-1e400",
+        "1e-99999999999999999999",
         "2.2250738585072014e-308", /* least normal */
         "2.2250738585072011e-308", /* just below it: a well-known hang of other parsers */
-        "2.225073858507201136057409796709131975934819546351645648023426109724822222021076945516529523"
+        "2."
+        "225073858507201136057409796709131975934819546351645648023426109724822222021076945516529523"
         "908135087914149158913039621106870086438694594645527657207407820621743379988141063267329253"
         "552286881372149012981122451451889849057222307285255133155755015914397476397983411801999323"
         "962548289017107081850690630666655994938275772572015763062690663332647565300009245888316433"
@@ -45,10 +59,21 @@ static void test_numbers_at_the_edges(void **state)
         "079512233426288368622321503775666622503982534335974568884423900265498198385487948292206894"
         "721689831099698365846814022854243330660339850886445804001034933970427567186443383770486037"
         "86162277173854562306587467901408672332763671875e-308",
-        "5e-324", "4.9406564584124654e-324", "2.4703282292062327e-324", /* tie of least and zero: 0 */
-        "2.4703282292062328e-324", "2.4703282292062329e-324", "7.4109846876186982e-324",
-        "1e-323", "1e-324", "1e-400", "0e999999", "8.5e-320",
-        "1.00000005960464477539062500", "1e22", "1e23", "8.589934592e9",
+        "5e-324",
+        "4.9406564584124654e-324",
+        "2.4703282292062327e-324", /* tie of least and zero: 0 */
+        "2.4703282292062328e-324",
+        "2.4703282292062329e-324",
+        "7.4109846876186982e-324",
+        "1e-323",
+        "1e-324",
+        "1e-400",
+        "0e999999",
+        "8.5e-320",
+        "1.00000005960464477539062500",
+        "1e22",
+        "1e23",
+        "8.589934592e9",
     };
     (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
@@ -140,7 +165,8 @@ static void test_integers(void **state)
     assert_false(text_to_u64("-1", 2, &u));
 }
 
-/* Against the definition: a code point is written in its shortest form; everything else is refused. */
+/* Against the definition: a code point is written in its shortest form; everything else is refused.
+ */
 static void test_utf8(void **state)
 {
     (void)state;
@@ -153,9 +179,10 @@ static void test_utf8(void **state)
         assert_int_equal(text_utf8_char((const uint8_t *)text, size), surrogate ? 0 : want);
         if (size > 1) assert_int_equal(text_utf8_char((const uint8_t *)text, size - 1), 0);
     }
-    static const char *const bad[] = {"\x80", "\xC0\x80", "\xC1\xBF", "\xE0\x9F\xBF", "\xED\xA0\x80",
-                                      "\xF0\x8F\xBF\xBF", "\xF4\x90\x80\x80", "\xF5\x80\x80\x80",
-                                      "\xFF", "\xC2\x41", "\xE1\x80\x41", "\xF1\x80\x80\x41"};
+    static const char *const bad[] = {
+        "\x80",         "\xC0\x80",         "\xC1\xBF",         "\xE0\x9F\xBF",
+        "\xED\xA0\x80", "\xF0\x8F\xBF\xBF", "\xF4\x90\x80\x80", "\xF5\x80\x80\x80",
+        "\xFF",         "\xC2\x41",         "\xE1\x80\x41",     "\xF1\x80\x80\x41"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         assert_int_equal(text_utf8_char((const uint8_t *)bad[i], strlen(bad[i])), 0);
     assert_int_equal(text_utf8_check("ab\xC3\xA9\xFFz", 6), 4);
@@ -165,10 +192,13 @@ static void test_utf8(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_numbers_at_the_edges), cmocka_unit_test(test_numbers_at_random),
-        cmocka_unit_test(test_numbers_half_way),     cmocka_unit_test(test_too_many_digits),
+        cmocka_unit_test(test_numbers_at_the_edges),
+        cmocka_unit_test(test_numbers_at_random),
+        cmocka_unit_test(test_numbers_half_way),
+        cmocka_unit_test(test_too_many_digits),
         cmocka_unit_test(test_numbers_ignore_the_locale),
-        cmocka_unit_test(test_integers),             cmocka_unit_test(test_utf8),
+        cmocka_unit_test(test_integers),
+        cmocka_unit_test(test_utf8),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
