@@ -1,6 +1,6 @@
 #include "cpu.h"
 
-static const char *const names[CPU_ISA_COUNT] = {"portable", "neon", "avx2", "avx512"};
+static const char *const names[CPU_ISA_COUNT] = {"portable", "neon", "avx2", "avx512", "amx"};
 
 const char *cpu_isa_name(cpu_isa isa)
 {
