@@ -1,0 +1,136 @@
+/* compare: two files' tensors held against each other, without emulating anything. */
+#include "decide.h"
+#include "subject.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* FILE or FILE:NAME, taken apart. */
+typedef struct place {
+    char *path;
+    char *tensor; /* NULL: none named */
+} place;
+
+/* A file of that very name wins; else the last colon separates the tensor's name. */
+static place place_parse(const char *text)
+{
+    struct stat status;
+    const char *colon = strrchr(text, ':');
+    if (!colon || colon == text || !colon[1] || stat(text, &status) == 0)
+        return (place){cli_copy(text), NULL};
+    return (place){cli_text("%.*s", (int)(colon - text), text), cli_copy(colon + 1)};
+}
+
+static void place_free(place *p)
+{
+    free(p->path);
+    free(p->tensor);
+}
+
+typedef struct pair {
+    place a, b; /* the reference, and what is held against it */
+    fp8moe_dump *dump_a, *dump_b;
+    fp8moe_compare_options options;
+} pair;
+
+static fp8moe_status find_tensor(fp8moe_dump *dump, const char *name, fp8moe_tensor *out,
+                                 fp8moe_error *err)
+{
+    const int64_t index = fp8moe_dump_find(dump, name);
+    fp8moe_status st = index < 0
+                           ? cli_fail(err, FP8MOE_ERR_NOT_FOUND, "there is no tensor '%s'", name)
+                           : fp8moe_dump_tensor(dump, (size_t)index, out, err);
+    return cli_in_file(err, st, fp8moe_dump_path(dump));
+}
+
+static fp8moe_status compare_pair(const pair *p, const char *name_a, const char *name_b,
+                                  report_dump *out, fp8moe_error *err)
+{
+    fp8moe_tensor a, b;
+    fp8moe_comparison comparison;
+    CLI_TRY(find_tensor(p->dump_a, name_a, &a, err));
+    CLI_TRY(find_tensor(p->dump_b, name_b, &b, err));
+    const fp8moe_status st = fp8moe_compare(&a, &b, &p->options, &comparison, err);
+    if (st != FP8MOE_OK) {
+        snprintf(err->tensor, sizeof err->tensor, "%s", name_b);
+        return cli_in_file(err, st, p->b.path);
+    }
+    report_tensor *tensor = report_add_tensor(out, name_b, &b);
+    tensor->comparison = comparison;
+    decide_tensor(tensor);
+    return FP8MOE_OK;
+}
+
+/* Without names: every tensor both files have; two files of one tensor each need not agree on its
+ * name. */
+static fp8moe_status compare_shared(const pair *p, report_dump *out, fp8moe_error *err)
+{
+    const size_t count_a = fp8moe_dump_count(p->dump_a), count_b = fp8moe_dump_count(p->dump_b);
+    if (count_a == 1 && count_b == 1)
+        return compare_pair(p, fp8moe_dump_name(p->dump_a, 0), fp8moe_dump_name(p->dump_b, 0), out,
+                            err);
+    for (size_t i = 0; i < count_a; i++) {
+        const char *name = fp8moe_dump_name(p->dump_a, i);
+        if (fp8moe_dump_find(p->dump_b, name) >= 0) CLI_TRY(compare_pair(p, name, name, out, err));
+    }
+    return FP8MOE_OK;
+}
+
+static fp8moe_status compare_files(pair *p, const options *given, report_dump *out,
+                                   fp8moe_error *err)
+{
+    CLI_TRY(decide_options(given, &p->options, err));
+    CLI_TRY(subject_open_file(p->a.path, given, &p->dump_a, err));
+    CLI_TRY(subject_open_file(p->b.path, given, &p->dump_b, err));
+    const char *name_a = p->a.tensor ? p->a.tensor : p->b.tensor;
+    const char *name_b = p->b.tensor ? p->b.tensor : p->a.tensor;
+    if (name_a)
+        CLI_TRY(compare_pair(p, name_a, name_b, out, err));
+    else
+        CLI_TRY(compare_shared(p, out, err));
+    report_judge_dump(out);
+    if (!out->reason) out->reason = cli_copy("nothing to judge: the files share no tensor name");
+    return FP8MOE_OK;
+}
+
+static cli_exit compare(const options *given)
+{
+    fp8moe_error err;
+    const report_format *format;
+    if (report_format_find(given, &format, &err) != FP8MOE_OK) return cli_report_error(&err);
+    const double start = cli_seconds();
+    pair p = {.a = place_parse(given->operands[0]), .b = place_parse(given->operands[1])};
+    report whole = {.command = "compare"};
+    report_dump *dump = report_add_dump(&whole, p.b.path);
+    dump->reference = cli_copy(p.a.path);
+    cli_exit failure = CLI_SAME;
+    if (compare_files(&p, given, dump, &err) != FP8MOE_OK) {
+        failure = cli_report_error(&err);
+        dump->verdict = VERDICT_ERROR;
+    }
+    whole.seconds = cli_seconds() - start;
+    const cli_exit code = decide_finish(given, format, &whole, failure);
+    fp8moe_dump_close(p.dump_a);
+    fp8moe_dump_close(p.dump_b);
+    place_free(&p.a);
+    place_free(&p.b);
+    return code;
+}
+
+const cli_command command_compare = {
+    .name = "compare",
+    .operands = "A[:NAME] B[:NAME]",
+    .min_operands = 2,
+    .max_operands = 2,
+    .summary = "compare tensors of two files, A being the reference",
+    .description = "Without names every tensor that both files hold is compared; one name stands "
+                   "for both sides; files of "
+                   "one tensor each are compared whatever its names. Shapes must be equal, leading "
+                   "dimensions of size 1 "
+                   "apart. A file whose own name holds a colon is found first.\n"
+                   "The rule of the verdict is that of verify.",
+    .example = "fp8moe compare layer.safetensors:stock layer.safetensors:custom",
+    .run = compare,
+};

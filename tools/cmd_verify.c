@@ -1,0 +1,363 @@
+/* verify: recompute a layer from its dump and hold every output the dump has against the result. */
+#include "decide.h"
+#include "isa.h"
+#include "subject.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- one run under one recipe ---- */
+
+/* An output of the dump and the recipe, or recipes, it is to be held against. */
+typedef struct judged_output {
+    const field_output *output;
+    const fp8moe_recipe *recipe; /* NULL: auto */
+    recipe_source source;
+    report_tensor found; /* with the comparison of the best recipe so far */
+    bool has_found;
+} judged_output;
+
+typedef struct verify_job {
+    subject_dump subject;
+    fp8moe_compare_options options;
+    judged_output outputs[FIELD_MAX_OUTPUTS];
+    size_t output_count;
+    report_dump *report;
+} verify_job;
+
+static bool wants(const judged_output *output, const fp8moe_recipe *recipe)
+{
+    return !output->recipe || output->recipe == recipe;
+}
+
+/* The computed output under the dumped one's shape, where that only folds the token dimension
+ * otherwise: hidden_states [1, 64, H] give [64, N] here and [1, 64, N] there. */
+static fp8moe_tensor like_dumped(const fp8moe_tensor *computed, const fp8moe_tensor *dumped)
+{
+    const bool folds = dumped->rank > 0 &&
+                       dumped->shape[dumped->rank - 1] == computed->shape[computed->rank - 1] &&
+                       fp8moe_tensor_count(dumped) == fp8moe_tensor_count(computed);
+    if (!folds) return *computed;
+    return fp8moe_tensor_view(computed->data, computed->dtype, dumped->rank, dumped->shape);
+}
+
+/* Auto takes the row with more identical elements, then with fewer far ones; a tie keeps the
+ * earlier row. */
+static bool is_better(const fp8moe_comparison *a, const fp8moe_comparison *b)
+{
+    if (a->identical_share != b->identical_share) return a->identical_share > b->identical_share;
+    return a->beyond < b->beyond;
+}
+
+static fp8moe_status hold_against(verify_job *job, judged_output *output,
+                                  const fp8moe_recipe *recipe, const fp8moe_tensor *computed,
+                                  fp8moe_error *err)
+{
+    fp8moe_comparison comparison;
+    const fp8moe_tensor *dumped = &output->output->tensor;
+    const fp8moe_tensor expected = like_dumped(computed, dumped);
+    const fp8moe_status st = fp8moe_compare(&expected, dumped, &job->options, &comparison, err);
+    if (st != FP8MOE_OK) {
+        const char *name = fp8moe_dump_name(job->subject.dump, output->output->index);
+        snprintf(err->tensor, sizeof err->tensor, "%s", name);
+        return cli_in_file(err, st, fp8moe_dump_path(job->subject.dump));
+    }
+    if (!output->recipe) {
+        report_candidate *candidate = report_add_candidate(&output->found, recipe);
+        candidate->identical_share = comparison.identical_share;
+        candidate->beyond = comparison.beyond;
+    }
+    if (!output->has_found || is_better(&comparison, &output->found.comparison)) {
+        output->found.comparison = comparison;
+        output->found.recipe = recipe;
+        output->has_found = true;
+    }
+    return FP8MOE_OK;
+}
+
+static void add_stages(verify_job *job, const fp8moe_recipe *recipe, const watch *seen)
+{
+    for (fp8moe_stage stage = 0; stage < FP8MOE_STAGE_COUNT; stage++) {
+        const watch_stage *s = &seen->stage[stage];
+        if (!s->seen) continue;
+        report_stage *added = report_add_stage(job->report, recipe, stage);
+        snprintf(added->hash, sizeof added->hash, "%s", s->hash);
+        const char *name;
+        for (size_t at = 0; (name = options_next(job->subject.given, OPTION_FROM, &at));)
+            added->from_dump |= !strcmp(name, fp8moe_stage_name(stage));
+        added->dumped = fp8moe_tensor_present(&s->dumped) && !added->from_dump;
+        added->compared = s->compared;
+        added->padding = s->padding;
+        added->identical = s->identical;
+    }
+}
+
+static void add_run_notes(verify_job *job, const fp8moe_recipe *recipe,
+                          const fp8moe_layer_info *info)
+{
+    if (info->padding_leaks)
+        report_add_note(
+            job->report,
+            "recipe %s: %lld outputs are NaN because an expert that the token was not routed to is "
+            "multiplied by 0 and holds NaN or Inf; first token %lld, local expert %lld",
+            recipe->name, (long long)info->padding_leaks, (long long)info->first_leak_token,
+            (long long)info->first_leak_expert);
+    if (info->foreign_slots)
+        report_add_note(job->report,
+                        "recipe %s: %lld routed slots belong to other ranks or hold id -1",
+                        recipe->name, (long long)info->foreign_slots);
+}
+
+/* Run one recipe and hold it against every output that wants it. */
+static fp8moe_status run_recipe(verify_job *job, const fp8moe_recipe *recipe, fp8moe_error *err)
+{
+    scratch memory = {0};
+    fp8moe_layer_info info;
+    watch seen = {.memory = &memory};
+    seen.keep[FP8MOE_STAGE_OUTPUT] = true;
+    for (fp8moe_stage stage = 0; stage < FP8MOE_STAGE_COUNT; stage++)
+        seen.stage[stage].dumped = job->subject.fields.stages[stage];
+    fp8moe_status st = subject_run(&job->subject, recipe, &seen, &info, err);
+    for (size_t i = 0; i < job->output_count && st == FP8MOE_OK; i++)
+        if (wants(&job->outputs[i], recipe))
+            st = hold_against(job, &job->outputs[i], recipe, &seen.stage[FP8MOE_STAGE_OUTPUT].total,
+                              err);
+    if (st == FP8MOE_OK) {
+        add_stages(job, recipe, &seen);
+        add_run_notes(job, recipe, &info);
+    }
+    scratch_free(&memory);
+    return st;
+}
+
+/* ---- which recipes ---- */
+
+/* The recipe of an output: given, in the metadata, its name's, or NULL for auto. */
+static void choose_recipe(const settings *all, judged_output *output)
+{
+    const setting *given = &all->value[SETTING_RECIPE];
+    output->source = given->source == SOURCE_OPTION ? RECIPE_OPTION : RECIPE_METADATA;
+    output->recipe = fp8moe_recipe_find(given->text);
+    if (given->source == SOURCE_UNKNOWN && output->output->recipe) {
+        output->recipe = fp8moe_recipe_find(output->output->recipe);
+        output->source = RECIPE_NAME;
+    }
+    if (!output->recipe) output->source = RECIPE_AUTO;
+}
+
+/* A dump without outputs still runs under a recipe that is given, for its intermediates. */
+static bool is_wanted(const verify_job *job, const fp8moe_recipe *recipe, bool by_auto)
+{
+    if (!by_auto && job->output_count == 0)
+        return fp8moe_recipe_find(job->subject.settings.value[SETTING_RECIPE].text) == recipe;
+    for (size_t i = 0; i < job->output_count; i++)
+        if (by_auto ? !job->outputs[i].recipe : job->outputs[i].recipe == recipe) return true;
+    return false;
+}
+
+static void add_unfit(verify_job *job, const fp8moe_recipe *recipe, const char *reason)
+{
+    for (size_t i = 0; i < job->output_count; i++)
+        if (!job->outputs[i].recipe)
+            report_add_candidate(&job->outputs[i].found, recipe)->unfit = cli_copy(reason);
+}
+
+/* Run every recipe that some output asks for: by name, or because auto tries all that fit. */
+static fp8moe_status run_recipes(verify_job *job, fp8moe_error *err)
+{
+    const fp8moe_recipe *recipe;
+    const fp8moe_op op = settings_op(&job->subject.settings);
+    for (size_t i = 0; (recipe = fp8moe_recipe_at(i)); i++) {
+        bool run = is_wanted(job, recipe, false);
+        if (!run && is_wanted(job, recipe, true) && recipe->op == op) {
+            run = subject_fits(&job->subject, recipe, err);
+            if (!run) add_unfit(job, recipe, err->message);
+        }
+        if (run) CLI_TRY(run_recipe(job, recipe, err));
+    }
+    return FP8MOE_OK;
+}
+
+/* ---- finished data ---- */
+
+static int compare_candidates(const void *a, const void *b)
+{
+    const report_candidate *const x = a, *const y = b;
+    if (!x->unfit != !y->unfit) return x->unfit ? 1 : -1;
+    if (x->identical_share != y->identical_share)
+        return x->identical_share > y->identical_share ? -1 : 1;
+    if (x->beyond != y->beyond) return x->beyond < y->beyond ? -1 : 1;
+    return x->recipe < y->recipe ? -1 : x->recipe > y->recipe;
+}
+
+/* Runs that auto only tried leave no stages behind. */
+static void keep_named_stages(report_dump *dump)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < dump->stage_count; i++) {
+        bool named = dump->tensor_count == 0;
+        for (size_t k = 0; k < dump->tensor_count; k++)
+            named |= dump->tensors[k].recipe == dump->stages[i].recipe;
+        if (named) dump->stages[kept++] = dump->stages[i];
+    }
+    dump->stage_count = kept;
+}
+
+static void finish_output(verify_job *job, judged_output *output)
+{
+    const fp8moe_tensor *dumped = &output->output->tensor;
+    report_tensor *tensor = report_add_tensor(
+        job->report, fp8moe_dump_name(job->subject.dump, output->output->index), dumped);
+    tensor->recipe = output->found.recipe;
+    tensor->source = output->source;
+    tensor->comparison = output->found.comparison;
+    tensor->candidates = output->found.candidates;
+    tensor->candidate_count = output->found.candidate_count;
+    output->found.candidates = NULL;
+    if (tensor->candidate_count)
+        qsort(tensor->candidates, tensor->candidate_count, sizeof *tensor->candidates,
+              compare_candidates);
+    decide_tensor(tensor);
+    if (decide_holds_bf16(dumped))
+        report_add_note(job->report,
+                        "%s is F32 with all low halves zero: bf16 numbers, judged as such",
+                        tensor->name);
+}
+
+static void add_notes(verify_job *job)
+{
+    const char *isa = options_value(job->subject.given, OPTION_ISA);
+    if (isa && !isa_is_present(isa))
+        report_add_note(job->report,
+                        "no %s on this processor: the next lower instruction set was used", isa);
+    const fp8moe_tensor *states = &job->subject.fields.inputs.hidden_states;
+    if (decide_holds_bf16(states))
+        report_add_note(job->report,
+                        "hidden_states are F32 with all low halves zero: taken as bf16");
+    if (job->subject.fields.unused)
+        report_add_note(job->report, "not used: %s", job->subject.fields.unused);
+    if (job->subject.settings.value[SETTING_WEIGHTS_STAGE].source == SOURCE_INFERRED)
+        report_add_note(job->report, "weights_stage %s was inferred from the weights",
+                        job->subject.settings.value[SETTING_WEIGHTS_STAGE].text);
+}
+
+static void finish(verify_job *job)
+{
+    report_dump *dump = job->report;
+    for (size_t i = 0; i < job->output_count; i++)
+        finish_output(job, &job->outputs[i]);
+    keep_named_stages(dump);
+    add_notes(job);
+    report_judge_dump(dump);
+    if (!dump->reason)
+        dump->reason = cli_copy(
+            "nothing to judge: there is no output, out, out0, ref_output, custom or stock");
+    const char *layer = fp8moe_dump_metadata_get(job->subject.dump, "layer");
+    if (layer) dump->layer = cli_copy(layer);
+    dump->has_settings = true;
+    dump->settings = job->subject.settings;
+    dump->target = fp8moe_target_find(dump->settings.value[SETTING_TARGET].text);
+}
+
+/* ---- the command ---- */
+
+static fp8moe_status no_recipe_fits(const verify_job *job, const judged_output *output,
+                                    fp8moe_error *err)
+{
+    buffer why = {0};
+    for (size_t i = 0; i < output->found.candidate_count; i++)
+        buffer_format(&why, "%s%s", i ? "; " : "", output->found.candidates[i].unfit);
+    cli_fail(err, FP8MOE_ERR_UNSUPPORTED, "no recipe fits: %s",
+             why.data ? why.data : "there is none of this op");
+    buffer_free(&why);
+    return cli_in_file(err, FP8MOE_ERR_UNSUPPORTED, fp8moe_dump_path(job->subject.dump));
+}
+
+static fp8moe_status verify_dump(const char *path, const options *given, verify_job *job,
+                                 fp8moe_error *err)
+{
+    CLI_TRY(decide_options(given, &job->options, err));
+    CLI_TRY(subject_open(path, given, &job->subject, err));
+    const fields *found = &job->subject.fields;
+    job->output_count = found->output_count;
+    for (size_t i = 0; i < found->output_count; i++) {
+        job->outputs[i].output = &found->outputs[i];
+        choose_recipe(&job->subject.settings, &job->outputs[i]);
+    }
+    CLI_TRY(run_recipes(job, err));
+    for (size_t i = 0; i < job->output_count; i++)
+        if (!job->outputs[i].has_found) return no_recipe_fits(job, &job->outputs[i], err);
+    finish(job);
+    return FP8MOE_OK;
+}
+
+static void free_job(verify_job *job)
+{
+    for (size_t i = 0; i < job->output_count; i++) {
+        for (size_t k = 0;
+             job->outputs[i].found.candidates && k < job->outputs[i].found.candidate_count; k++)
+            free(job->outputs[i].found.candidates[k].unfit);
+        free(job->outputs[i].found.candidates);
+    }
+    subject_close(&job->subject);
+}
+
+/* Verify one dump into the report; returns the exit code of a failure, or CLI_SAME. */
+static cli_exit verify_into(report *whole, const char *path, const options *given)
+{
+    fp8moe_error err;
+    verify_job job = {.report = report_add_dump(whole, path)};
+    cli_exit failure = CLI_SAME;
+    if (verify_dump(path, given, &job, &err) != FP8MOE_OK) {
+        char text[sizeof err + 64];
+        cli_error_text(&err, text, sizeof text);
+        job.report->verdict = VERDICT_ERROR;
+        job.report->reason = cli_copy(text);
+        failure = cli_report_error(&err);
+    }
+    free_job(&job);
+    return failure;
+}
+
+static cli_exit verify(const options *given)
+{
+    fp8moe_error err;
+    const report_format *format;
+    if (report_format_find(given, &format, &err) != FP8MOE_OK) return cli_report_error(&err);
+    const double start = cli_seconds();
+    report whole = {.command = "verify"};
+    cli_exit failures = CLI_SAME;
+    for (size_t i = 0; i < given->operand_count; i++)
+        failures = cli_worse(failures, verify_into(&whole, given->operands[i], given));
+    whole.seconds = cli_seconds() - start;
+    whole.threads = settings_threads(given);
+    return decide_finish(given, format, &whole, failures);
+}
+
+const cli_command command_verify = {
+    .name = "verify",
+    .operands = "DUMP...",
+    .min_operands = 1,
+    .max_operands = SIZE_MAX,
+    .summary = "recompute a layer from its dump and compare every output it holds",
+    .description = "A dump is a safetensors file with the tensors of one layer: hidden_states, "
+                   "router_logits or topk_ids "
+                   "with topk_weights, the weights with their scales, and at least one output. "
+                   "'fp8moe help names' lists "
+                   "the names understood.\n"
+                   "The recipe is --recipe, else the file's metadata, else what the output's name "
+                   "says (custom: gather, "
+                   "stock: stock), else auto: every recipe that fits is tried, the best named, the "
+                   "others listed.\n"
+                   "A setting that no option gives is taken from the file's metadata, where its "
+                   "key is the option's name "
+                   "with _ for -; the report says where each came from.\n"
+                   "An output is the same as a recipe when NaN and Inf agree, at least 99 % of its "
+                   "elements that are not "
+                   "zero on both sides are identical, and none lies both more than 2 bf16 steps "
+                   "and more than 1e-6 of its "
+                   "row's largest magnitude away.",
+    .example = "fp8moe verify layer.safetensors --target gaudi2 --weights-stage loaded --top-k 8",
+    .run = verify,
+};

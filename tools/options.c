@@ -1,0 +1,263 @@
+#include "options.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef enum option_kind {
+    KIND_VALUE,  /* takes a value, once */
+    KIND_LIST,   /* takes a value, may be repeated */
+    KIND_SWITCH, /* --word and --no-word */
+    KIND_FLAG    /* --word */
+} option_kind;
+
+/* Commands that run a layer, and all that print a report. */
+#define LAYER "verify run"
+#define READERS "verify compare run inspect"
+#define REPORTS "verify compare run inspect synth recipes doctor"
+
+static const struct option_row {
+    const char *spelling;
+    option_kind kind;
+    const char *value; /* name of the value in help */
+    const char *commands;
+    const char *help;
+} rows[OPTION_COUNT] = {
+    [OPTION_OP] = {"--op", KIND_VALUE, "moe|linear", LAYER,
+                   "what the dump holds (else seen from its weights)"},
+    [OPTION_TARGET] = {"--target", KIND_VALUE, "gaudi2|gaudi3|ocp", LAYER " synth",
+                       "device whose E4M3 and scale arithmetic is emulated; never assumed"},
+    [OPTION_RECIPE] =
+        {"--recipe", KIND_VALUE, "NAME|auto", LAYER " synth",
+         "where the path rounds, see 'fp8moe recipes'; auto tries every one that fits"},
+    [OPTION_WEIGHTS_STAGE] = {"--weights-stage", KIND_VALUE, "checkpoint|loaded|prepared",
+                              LAYER " synth",
+                              "what was done to the weights before they were dumped"},
+    [OPTION_TOP_K] = {"--top-k", KIND_VALUE, "K", LAYER, "experts a token"},
+    [OPTION_NUM_EXPERTS] = {"--num-experts", KIND_VALUE, "E", LAYER, "experts of the model"},
+    [OPTION_LOCAL_NUM_EXPERTS] = {"--local-num-experts", KIND_VALUE, "E_LOCAL", LAYER,
+                                  "experts of this rank"},
+    [OPTION_EP_RANK] = {"--ep-rank", KIND_VALUE, "RANK", LAYER,
+                        "rank in the expert-parallel group"},
+    [OPTION_EP_SIZE] = {"--ep-size", KIND_VALUE, "RANKS", LAYER,
+                        "ranks of the expert-parallel group"},
+    [OPTION_RENORMALIZE] = {"--renormalize", KIND_SWITCH, NULL, LAYER " synth",
+                            "whether the K router weights are divided by their sum"},
+    [OPTION_SCORING_FUNC] = {"--scoring-func", KIND_VALUE, "NAME", LAYER " synth",
+                             "softmax, sigmoid, softmax-topk or top1-sigmoid"},
+    [OPTION_N_GROUP] = {"--n-group", KIND_VALUE, "N", LAYER " synth",
+                        "groups of experts in the router"},
+    [OPTION_TOPK_GROUP] = {"--topk-group", KIND_VALUE, "N", LAYER " synth",
+                           "groups the router keeps"},
+    [OPTION_ROUTED_SCALING_FACTOR] = {"--routed-scaling-factor", KIND_VALUE, "X", LAYER " synth",
+                                      "multiplies the router weights once"},
+    [OPTION_REPLICATE_EXPERT] = {"--replicate-expert", KIND_SWITCH, NULL, LAYER,
+                                 "the dump's one expert stands for all experts"},
+    [OPTION_WEIGHT_BLOCK_SIZE] = {"--weight-block-size", KIND_VALUE, "ROWSxCOLUMNS", LAYER " synth",
+                                  "elements one block scale covers"},
+    [OPTION_FROM] = {"--from", KIND_LIST, "STAGE", LAYER,
+                     "take this stage from the dump instead of computing it"},
+    [OPTION_NAME] = {"--name", KIND_LIST, "FIELD=NAME", LAYER,
+                     "the tensor NAME of the file is FIELD"},
+    [OPTION_AS] = {"--as", KIND_LIST, "NAME=DTYPE", READERS,
+                   "read a tensor's bytes as e4m3fn, e5m2, bf16 or f16"},
+    [OPTION_STAGES] = {"--stages", KIND_FLAG, NULL, "run",
+                       "write every intermediate, not the output alone"},
+    [OPTION_TENSOR] = {"--tensor", KIND_LIST, "NAME", "inspect", "this tensor only"},
+    [OPTION_GRID] = {"--grid", KIND_VALUE, "row|tensor|unscaled", "verify compare",
+                     "grid on which FP8 steps are counted"},
+    [OPTION_SHAPE] = {"--shape", KIND_VALUE, "T=..,E=..,K=..,H=..,I=..", "synth",
+                      "tokens, experts, experts a token, hidden, intermediate"},
+    [OPTION_SEED] = {"--seed", KIND_VALUE, "N", "synth", "start of the random numbers (default 1)"},
+    [OPTION_NOISE] = {"--noise", KIND_VALUE, "N", "synth",
+                      "sum f32 dots of the output in a random order, as a device may"},
+    [OPTION_THREADS] = {"--threads", KIND_VALUE, "N", LAYER " synth",
+                        "workers (default: all processors); no bit depends on it"},
+    [OPTION_ISA] = {"--isa", KIND_VALUE, "portable|avx2|avx512|amx|neon|all", LAYER " synth",
+                    "highest instruction set to use; no bit depends on it"},
+    [OPTION_FORMAT] = {"--format", KIND_VALUE, "text|json", REPORTS,
+                       "form of the report (default text)"},
+    [OPTION_OUTPUT] = {"-o", KIND_VALUE, "FILE", REPORTS,
+                       "where the report goes; for run and synth: where the tensors go"},
+    [OPTION_HELP] = {"--help", KIND_FLAG, NULL, REPORTS, "this help"},
+};
+
+/* ---- the table ---- */
+
+/* Whether the blank-separated list holds the word. */
+static bool list_has(const char *list, const char *word)
+{
+    const size_t length = strlen(word);
+    for (const char *at = list; (at = strstr(at, word)); at += length)
+        if ((at == list || at[-1] == ' ') && (at[length] == '\0' || at[length] == ' ')) return true;
+    return false;
+}
+
+const char *options_spelling(option_id id)
+{
+    return rows[id].spelling;
+}
+
+static bool takes_value(option_kind kind)
+{
+    return kind == KIND_VALUE || kind == KIND_LIST;
+}
+
+/* ---- parsing ---- */
+
+/* An argument that starts with a dash, taken apart. */
+typedef struct argument {
+    const char *text;
+    size_t length;     /* of the spelling */
+    const char *value; /* behind '=', or NULL */
+} argument;
+
+static argument take_apart(const char *text)
+{
+    argument a = {.text = text, .length = strcspn(text, "=")};
+    if (text[a.length]) a.value = text + a.length + 1;
+    return a;
+}
+
+static bool is_spelled(const char *text, size_t length, const char *spelling)
+{
+    return length == strlen(spelling) && !strncmp(text, spelling, length);
+}
+
+/* The option an argument names; *negated for --no-word. */
+static option_id find_option(const argument *a, bool *negated)
+{
+    static const char no[] = "--no-";
+    const size_t skip = sizeof no - sizeof "--"; /* "--no-word" behind its "no-" is "word" */
+    for (option_id id = 0; id < OPTION_COUNT; id++) {
+        *negated = false;
+        if (is_spelled(a->text, a->length, rows[id].spelling)) return id;
+        *negated = rows[id].kind == KIND_SWITCH && !strncmp(a->text, no, sizeof no - 1);
+        if (*negated && is_spelled(a->text + skip + 2, a->length - skip - 2, rows[id].spelling + 2))
+            return id;
+    }
+    return OPTION_COUNT;
+}
+
+/* Spelling of the index-th option that a command takes. */
+static const char *spelling_at(const void *command, size_t index)
+{
+    for (option_id id = 0; id < OPTION_COUNT; id++)
+        if (list_has(rows[id].commands, ((const cli_command *)command)->name) && index-- == 0)
+            return rows[id].spelling;
+    return NULL;
+}
+
+static fp8moe_status fail_unknown(const cli_command *command, const argument *a, fp8moe_error *err)
+{
+    char *text = cli_text("%.*s", (int)a->length, a->text);
+    const char *nearest = cli_nearest(text, spelling_at, command);
+    const fp8moe_status st =
+        nearest
+            ? cli_fail(err, FP8MOE_ERR_USAGE, "unknown option %s; did you mean %s?", text, nearest)
+            : cli_fail(err, FP8MOE_ERR_USAGE, "unknown option %s", text);
+    free(text);
+    return st;
+}
+
+static fp8moe_status add_given(options *out, option_id id, const char *value, fp8moe_error *err)
+{
+    if (rows[id].kind != KIND_LIST && options_value(out, id))
+        return cli_fail(err, FP8MOE_ERR_USAGE, "%s is given twice", rows[id].spelling);
+    out->given = cli_resize(out->given, (out->given_count + 1) * sizeof *out->given);
+    out->given[out->given_count++] = (struct option_given){id, value};
+    return FP8MOE_OK;
+}
+
+/* Parse the option arguments[*index]; *index moves on to the value it takes from the next argument.
+ */
+static fp8moe_status parse_option(int count, char **arguments, int *index, options *out,
+                                  fp8moe_error *err)
+{
+    const argument a = take_apart(arguments[*index]);
+    bool negated;
+    const option_id id = find_option(&a, &negated);
+    if (id == OPTION_COUNT) return fail_unknown(out->command, &a, err);
+    if (!list_has(rows[id].commands, out->command->name))
+        return cli_fail(err, FP8MOE_ERR_USAGE, "%s is no option of %s (it belongs to: %s)",
+                        rows[id].spelling, out->command->name, rows[id].commands);
+    if (!takes_value(rows[id].kind)) {
+        if (a.value) return cli_fail(err, FP8MOE_ERR_USAGE, "%s takes no value", rows[id].spelling);
+        return add_given(out, id, negated ? "false" : "true", err);
+    }
+    const char *value = a.value;
+    if (!value && *index + 1 < count) value = arguments[++*index];
+    if (!value || !*value)
+        return cli_fail(err, FP8MOE_ERR_USAGE, "%s needs a value: %s", rows[id].spelling,
+                        rows[id].value);
+    return add_given(out, id, value, err);
+}
+
+static fp8moe_status check_operands(const options *out, fp8moe_error *err)
+{
+    const cli_command *command = out->command;
+    if (options_value(out, OPTION_HELP)) return FP8MOE_OK;
+    if (out->operand_count < command->min_operands)
+        return cli_fail(err, FP8MOE_ERR_USAGE, "%s needs %s", command->name, command->operands);
+    if (out->operand_count > command->max_operands)
+        return cli_fail(err, FP8MOE_ERR_USAGE, "'%s' is one argument too many for %s",
+                        out->operands[command->max_operands], command->name);
+    return FP8MOE_OK;
+}
+
+fp8moe_status options_parse(const cli_command *command, int count, char **arguments, options *out,
+                            fp8moe_error *err)
+{
+    *out = (options){.command = command};
+    out->operands = cli_allocate((size_t)count * sizeof *out->operands);
+    bool only_operands = false;
+    for (int i = 0; i < count; i++) {
+        if (only_operands || arguments[i][0] != '-' || !arguments[i][1])
+            out->operands[out->operand_count++] = arguments[i];
+        else if (!strcmp(arguments[i], "--"))
+            only_operands = true;
+        else
+            CLI_TRY(parse_option(count, arguments, &i, out, err));
+    }
+    return check_operands(out, err);
+}
+
+void options_free(options *given)
+{
+    free(given->given);
+    free(given->operands);
+    *given = (options){0};
+}
+
+/* ---- values ---- */
+
+const char *options_next(const options *given, option_id id, size_t *position)
+{
+    while (*position < given->given_count) {
+        const struct option_given *at = &given->given[(*position)++];
+        if (at->id == id) return at->value;
+    }
+    return NULL;
+}
+
+const char *options_value(const options *given, option_id id)
+{
+    size_t position = 0;
+    return options_next(given, id, &position);
+}
+
+/* ---- help ---- */
+
+void options_help(const cli_command *command, buffer *out)
+{
+    for (option_id id = 0; id < OPTION_COUNT; id++) {
+        if (!list_has(rows[id].commands, command->name)) continue;
+        if (rows[id].kind == KIND_SWITCH)
+            buffer_format(out, "  --[no-]%s", rows[id].spelling + 2);
+        else
+            buffer_format(out, "  %s", rows[id].spelling);
+        if (rows[id].value) buffer_format(out, " %s", rows[id].value);
+        buffer_add(out, rows[id].kind == KIND_LIST ? " (may be repeated)\n      " : "\n      ");
+        buffer_wrap(out, 6, 6, CLI_WIDTH, rows[id].help);
+    }
+}

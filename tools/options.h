@@ -1,0 +1,77 @@
+/* The options of all commands: one table, one parser. */
+#ifndef FP8MOE_TOOLS_OPTIONS_H
+#define FP8MOE_TOOLS_OPTIONS_H
+
+#include "buffer.h"
+#include "cli.h"
+
+typedef enum option_id {
+    OPTION_OP,
+    OPTION_TARGET,
+    OPTION_RECIPE,
+    OPTION_WEIGHTS_STAGE,
+    OPTION_TOP_K,
+    OPTION_NUM_EXPERTS,
+    OPTION_LOCAL_NUM_EXPERTS,
+    OPTION_EP_RANK,
+    OPTION_EP_SIZE,
+    OPTION_RENORMALIZE,
+    OPTION_SCORING_FUNC,
+    OPTION_N_GROUP,
+    OPTION_TOPK_GROUP,
+    OPTION_ROUTED_SCALING_FACTOR,
+    OPTION_REPLICATE_EXPERT,
+    OPTION_WEIGHT_BLOCK_SIZE,
+    OPTION_FROM,
+    OPTION_NAME,
+    OPTION_AS,
+    OPTION_STAGES,
+    OPTION_TENSOR,
+    OPTION_GRID,
+    OPTION_SHAPE,
+    OPTION_SEED,
+    OPTION_NOISE,
+    OPTION_THREADS,
+    OPTION_ISA,
+    OPTION_FORMAT,
+    OPTION_OUTPUT,
+    OPTION_HELP,
+    OPTION_COUNT
+} option_id;
+
+/* A parsed command line. Values are those of argv. */
+typedef struct options {
+    const cli_command *command;
+    struct option_given {
+        option_id id;
+        const char *value; /* "true" or "false" for switches and flags */
+    } * given;
+    size_t given_count;
+    const char **operands;
+    size_t operand_count;
+} options;
+
+/*
+ * Parse what follows the command's name. Fails with USAGE: an unknown option (the nearest one is
+ * named), one of another command, a missing or superfluous value, one given twice that takes one
+ * value, too few or too many operands. `--` ends the options. The caller frees with options_free()
+ * either way.
+ */
+fp8moe_status options_parse(const cli_command *command, int count, char **arguments, options *out,
+                            fp8moe_error *err);
+void options_free(options *given);
+
+/* The value given, or NULL. */
+const char *options_value(const options *given, option_id id);
+
+/* The values of a repeatable option one after the other: start with *position = 0; NULL at the end.
+ */
+const char *options_next(const options *given, option_id id, size_t *position);
+
+/* Spelling as users write it: "--top-k". */
+const char *options_spelling(option_id id);
+
+/* The options a command takes, for its help. */
+void options_help(const cli_command *command, buffer *out);
+
+#endif

@@ -1,0 +1,118 @@
+#include "subject.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- opening ---- */
+
+/* --as NAME=DTYPE */
+static fp8moe_status apply_as(fp8moe_dump *dump, const char *text, fp8moe_error *err)
+{
+    const char *equals = strrchr(text, '=');
+    const fp8moe_dtype dtype = equals ? fp8moe_dtype_from_name(equals + 1) : FP8MOE_DTYPE_NONE;
+    if (dtype == FP8MOE_DTYPE_NONE)
+        return cli_fail(err, FP8MOE_ERR_USAGE,
+                        "--as %s: expected NAME=DTYPE, DTYPE being e4m3fn, e5m2, bf16 or f16",
+                        text);
+    char *name = cli_text("%.*s", (int)(equals - text), text);
+    const int64_t index = fp8moe_dump_find(dump, name);
+    free(name);
+    if (index < 0) {
+        cli_fail(err, FP8MOE_ERR_NOT_FOUND, "--as %s: there is no such tensor", text);
+        return cli_in_file(err, FP8MOE_ERR_NOT_FOUND, fp8moe_dump_path(dump));
+    }
+    return cli_in_file(err, fp8moe_dump_set_dtype(dump, (size_t)index, dtype, err),
+                       fp8moe_dump_path(dump));
+}
+
+fp8moe_status subject_open_file(const char *path, const options *given, fp8moe_dump **out,
+                                fp8moe_error *err)
+{
+    const char *text;
+    CLI_TRY(cli_in_file(err, fp8moe_dump_open(path, out, err), path));
+    for (size_t at = 0; (text = options_next(given, OPTION_AS, &at));) {
+        const fp8moe_status st = apply_as(*out, text, err);
+        if (st == FP8MOE_OK) continue;
+        fp8moe_dump_close(*out);
+        *out = NULL;
+        return st;
+    }
+    return FP8MOE_OK;
+}
+
+fp8moe_status subject_open(const char *path, const options *given, subject_dump *out,
+                           fp8moe_error *err)
+{
+    *out = (subject_dump){.given = given};
+    CLI_TRY(settings_check_machine(given, err));
+    CLI_TRY(subject_open_file(path, given, &out->dump, err));
+    CLI_TRY(fields_find(out->dump, given, &out->fields, err));
+    CLI_TRY(cli_in_file(err, settings_find(given, out->dump, &out->settings, err), path));
+    return cli_in_file(err, settings_complete(&out->settings, &out->fields, err), path);
+}
+
+void subject_close(subject_dump *subject)
+{
+    fields_free(&subject->fields);
+    fp8moe_dump_close(subject->dump);
+    subject->dump = NULL;
+}
+
+/* ---- running ---- */
+
+/* --from STAGE: hand the dump's tensor to the layer. */
+static fp8moe_status apply_from(const subject_dump *subject, const char *name, fp8moe_layer *layer,
+                                fp8moe_error *err)
+{
+    const fp8moe_stage stage = fp8moe_stage_find(name);
+    if (stage == FP8MOE_STAGE_COUNT)
+        return cli_fail(err, FP8MOE_ERR_USAGE,
+                        "--from %s: no stage is called so (see 'fp8moe help names')", name);
+    const fp8moe_tensor *dumped = &subject->fields.stages[stage];
+    if (!fp8moe_tensor_present(dumped))
+        return cli_fail(err, FP8MOE_ERR_NOT_FOUND, "--from %s: the dump holds no such stage", name);
+    return fp8moe_layer_from(layer, stage, dumped, err);
+}
+
+static fp8moe_status open_layer(const subject_dump *subject, const fp8moe_recipe *recipe,
+                                fp8moe_layer **out, fp8moe_error *err)
+{
+    fp8moe_config config;
+    if (recipe->op != settings_op(&subject->settings))
+        return cli_fail(err, FP8MOE_ERR_USAGE, "recipe %s is for --op %s, this dump is taken as %s",
+                        recipe->name, recipe->op == FP8MOE_OP_MOE ? "moe" : "linear",
+                        subject->settings.value[SETTING_OP].text);
+    settings_config(&subject->settings, subject->given, &subject->fields, &config);
+    config.recipe = recipe;
+    const fp8moe_status st = fp8moe_layer_open(&config, &subject->fields.inputs, out, err);
+    if (st == FP8MOE_ERR_USAGE) settings_hint(&subject->settings, err);
+    CLI_TRY(st);
+    const char *stage;
+    for (size_t at = 0; (stage = options_next(subject->given, OPTION_FROM, &at));)
+        CLI_TRY(apply_from(subject, stage, *out, err));
+    return FP8MOE_OK;
+}
+
+fp8moe_status subject_run(subject_dump *subject, const fp8moe_recipe *recipe, watch *seen,
+                          fp8moe_layer_info *info, fp8moe_error *err)
+{
+    fp8moe_layer *layer = NULL;
+    fp8moe_status st = open_layer(subject, recipe, &layer, err);
+    if (st == FP8MOE_OK) st = watch_run(seen, layer, err);
+    if (st == FP8MOE_OK) {
+        fp8moe_layer_info_get(layer, info);
+        settings_from_layer(&subject->settings, info);
+    }
+    fp8moe_layer_close(layer);
+    return cli_in_file(err, st, fp8moe_dump_path(subject->dump));
+}
+
+bool subject_fits(const subject_dump *subject, const fp8moe_recipe *recipe, fp8moe_error *err)
+{
+    fp8moe_config config;
+    settings_config(&subject->settings, subject->given, &subject->fields, &config);
+    config.recipe = recipe;
+    return recipe->op == settings_op(&subject->settings) &&
+           fp8moe_recipe_fits(recipe, &config, &subject->fields.inputs, err) == FP8MOE_OK;
+}

@@ -1,0 +1,37 @@
+/* A dump made ready to run: opened, its fields found, its settings resolved. */
+#ifndef FP8MOE_TOOLS_SUBJECT_H
+#define FP8MOE_TOOLS_SUBJECT_H
+
+#include "settings.h"
+#include "watch.h"
+
+typedef struct subject_dump {
+    fp8moe_dump *dump;
+    const options *given;
+    fields fields;
+    settings settings;
+} subject_dump;
+
+/* Open a file and apply --as to its tensors; used by every command that reads one. */
+fp8moe_status subject_open_file(const char *path, const options *given, fp8moe_dump **out,
+                                fp8moe_error *err);
+
+/* Open, find fields and settings. The caller closes it either way. Errors name the file. */
+fp8moe_status subject_open(const char *path, const options *given, subject_dump *out,
+                           fp8moe_error *err);
+void subject_close(subject_dump *subject);
+
+/*
+ * Run a dump under a recipe, with the stages of --from taken from the dump. Settings that were
+ * unknown and that the layer inferred are filled in.
+ *
+ * @return OK; as fp8moe_layer_open(), fp8moe_layer_from() and fp8moe_layer_run(); NOT_FOUND where
+ * the dump lacks a stage of --from
+ */
+fp8moe_status subject_run(subject_dump *subject, const fp8moe_recipe *recipe, watch *seen,
+                          fp8moe_layer_info *info, fp8moe_error *err);
+
+/* Whether a recipe is for this op and can take these tensors; the reason why not goes to `err`. */
+bool subject_fits(const subject_dump *subject, const fp8moe_recipe *recipe, fp8moe_error *err);
+
+#endif
