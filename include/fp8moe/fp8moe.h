@@ -5,9 +5,11 @@
 #ifndef FP8MOE_FP8MOE_H
 #define FP8MOE_FP8MOE_H
 
+#include <fp8moe/buckets.h>
 #include <fp8moe/compare.h>
 #include <fp8moe/dump.h>
 #include <fp8moe/fingerprint.h>
+#include <fp8moe/gate.h>
 #include <fp8moe/moe.h>
 #include <fp8moe/profile.h>
 #include <fp8moe/route.h>
