@@ -36,6 +36,11 @@ static void *room(size_t *missing, int64_t count, size_t size)
     return memory;
 }
 
+int64_t engine_capacity(const fp8moe_layer *layer, int64_t tokens, int64_t extra_bytes)
+{
+    return max_i64(1, min_i64(tokens, CHUNK_BYTES / (bytes_per_token(layer) + extra_bytes)));
+}
+
 fp8moe_status engine_open(engine *e, const fp8moe_layer *layer, int64_t tokens, int64_t extra_bytes,
                           fp8moe_error *err)
 {
@@ -43,7 +48,7 @@ fp8moe_status engine_open(engine *e, const fp8moe_layer *layer, int64_t tokens, 
     const int64_t wide = max_i64(hidden, inter);
     *e = (engine){.layer = layer};
     chunk *const c = &e->chunk;
-    c->capacity = max_i64(1, min_i64(tokens, CHUNK_BYTES / (bytes_per_token(layer) + extra_bytes)));
+    c->capacity = engine_capacity(layer, tokens, extra_bytes);
     const int64_t slots = slot_count(e);
     /* Two sets of rows (a split operand has a low part) and the dots of every token with them. */
     e->row_scratch_size = 2 * ROWS * wide + wide / 8 + 1 + 2 * ROWS * slots;
@@ -238,7 +243,7 @@ void experts_each_up_gate(expert_job *j)
     const fp8moe_layer *const layer = j->engine->layer;
     j->length = layer->info.hidden;
     j->shuffle = &j->engine->shuffle_hidden;
-    parallel_for(layer->config.threads, 2 * ceil_div(layer->info.intermediate, ROWS), each_up_gate, j);
+    parallel_for(j->threads ? j->threads : layer->config.threads, 2 * ceil_div(layer->info.intermediate, ROWS), each_up_gate, j);
 }
 
 static void up_gate_block(const expert_job *j, row_block *b)
@@ -395,14 +400,12 @@ static void gather_activation(engine *e, int64_t count)
     }
 }
 
-/* A row of w2 as the down matmul takes it; returns the scale left to apply after the dot. */
-static double down_row(const expert_job *j, int64_t row, double *out, double *low, uint8_t *codes)
+double experts_down_row(const engine *e, const expert *own, int64_t row, double *out, double *low, uint8_t *codes)
 {
-    const fp8moe_layer *const layer = j->engine->layer;
-    const double scale = weights_row(&layer->reader, &j->expert->down, row, out, codes);
-    const fp8moe_down_operand form = layer->recipe.down_operand;
+    const fp8moe_down_operand form = e->layer->recipe.down_operand;
+    const double scale = weights_row(&e->layer->reader, &own->down, row, out, codes);
     if (!scales_weights_first(form)) return scale;
-    for (int64_t i = 0; i < j->length; i++) out[i] = experts_operand(form, round_f32(out[i] * scale), &low[i]);
+    for (int64_t i = 0; i < own->down.cols; i++) out[i] = experts_operand(form, round_f32(out[i] * scale), &low[i]);
     return 1;
 }
 
@@ -416,7 +419,8 @@ static void each_down(void *context, int64_t first, int64_t last, int worker)
         b.row = n * ROWS;
         b.rows = min_i64(ROWS, hidden - b.row);
         for (int64_t i = 0; i < b.rows; i++)
-            b.scale[i] = down_row(j, b.row + i, b.weights + i * j->length, b.low + i * j->length, codes);
+            b.scale[i] = experts_down_row(j->engine, j->expert, b.row + i, b.weights + i * j->length,
+                                          b.low + i * j->length, codes);
         j->visit(j, &b);
     }
 }
@@ -426,7 +430,7 @@ void experts_each_down(expert_job *j)
     const fp8moe_layer *const layer = j->engine->layer;
     j->length = layer->info.intermediate;
     j->shuffle = &j->engine->shuffle_inter;
-    parallel_for(layer->config.threads, ceil_div(layer->info.hidden, ROWS), each_down, j);
+    parallel_for(j->threads ? j->threads : layer->config.threads, ceil_div(layer->info.hidden, ROWS), each_down, j);
 }
 
 /* A split dot: high * high + high * low + low * high. */
@@ -502,6 +506,22 @@ void experts_spare(engine *e, int64_t local)
         requantise_slot(e, own, routed + t);
     }
     down_of(e, own, tokens);
+}
+
+const double *experts_swapped(engine *e, int64_t slot, int64_t token)
+{
+    const int64_t inter = e->layer->info.intermediate, hidden = e->layer->info.hidden;
+    const int64_t spare = e->chunk.tokens * e->layer->info.top_k + token;
+    const expert *const own = layer_expert(e->layer, e->chunk.local[slot]);
+    const double *const from = e->chunk.up_gate + slot * 2 * inter;
+    double *const to = e->chunk.up_gate + spare * 2 * inter;
+    memcpy(to, from + inter, (size_t)inter * sizeof *to);
+    memcpy(to + inter, from, (size_t)inter * sizeof *to);
+    activate_slot(e, spare);
+    requantise_slot(e, own, spare);
+    e->members[0] = spare;
+    down_of(e, own, 1);
+    return e->chunk.expert_output + spare * hidden;
 }
 
 static double largest_scale(const matrix *m)

@@ -39,6 +39,9 @@ fp8moe_status engine_open(engine *e, const fp8moe_layer *layer, int64_t tokens, 
                           fp8moe_error *err);
 void engine_close(engine *e);
 
+/* Tokens there is room for at a time. */
+int64_t engine_capacity(const fp8moe_layer *layer, int64_t tokens, int64_t extra_bytes);
+
 /* Set the block and clear it: local experts filled in, everything else zero. */
 void engine_begin(engine *e, int64_t first, int64_t tokens);
 
@@ -81,6 +84,7 @@ typedef struct expert_job {
     void (*visit)(const struct expert_job *job, row_block *block);
     void *user;
     bool exact; /* codes on both sides, all operands finite: any order of additions gives the same bits */
+    int threads; /* 0: the layer's; 1 where the visits' order matters */
     /* filled by experts_each_*: */
     int64_t length;
     const shuffle *shuffle;
@@ -114,6 +118,13 @@ double experts_operand(fp8moe_down_operand form, double value, double *low);
 
 /* A down dot as it leaves the projection. */
 double experts_down_scaled(const fp8moe_recipe *recipe, double dot, double act_scale, double scale);
+
+/* Expert output [H] of a slot with gate and up exchanged, computed in the token's spare slot. */
+const double *experts_swapped(engine *e, int64_t slot, int64_t token);
+
+/* A row of w2 [I] as the down matmul takes it; returns the scale left to apply after the dot. `low` [I] gets
+ * the low parts of a split operand, `codes` is room for I bytes. */
+double experts_down_row(const engine *e, const expert *own, int64_t row, double *out, double *low, uint8_t *codes);
 
 /* The down projection of one slot again, after its operand changed. */
 void experts_down_slot(engine *e, int64_t slot);

@@ -1,3 +1,5 @@
+#include "linear.h"
+
 #include "bits.h"
 #include "common.h"
 #include "experts.h"
@@ -107,22 +109,26 @@ static fp8moe_status open_run(run *r, fp8moe_error *err)
     return shuffle_init(&r->shuffle, layer->config.shuffle_seed, layer->info.hidden, err);
 }
 
-static fp8moe_status run_blocks(run *r, const fp8moe_observer *observer, double *output, fp8moe_error *err)
+static fp8moe_status run_blocks(run *r, const fp8moe_observer *observer, const linear_hook *hook, double *output,
+                                fp8moe_error *err)
 {
     const int64_t tokens = r->layer->info.tokens, width = r->layer->linear.rows;
     TRY(open_run(r, err));
     for (r->first = 0; r->first == 0 || r->first < tokens; r->first += TOKENS) {
         r->tokens = min_i64(TOKENS, tokens - r->first);
         TRY(run_block(r, observer, err));
+        const linear_block block = {r->first, r->tokens, r->x, r->x_scale, r->rows};
+        if (hook) TRY(hook->block(hook->user, &block, err));
         for (int64_t i = 0; output && i < r->tokens * width; i++) output[r->first * width + i] = r->rows[i];
     }
     return FP8MOE_OK;
 }
 
-fp8moe_status linear_run(fp8moe_layer *layer, const fp8moe_observer *observer, double *output, fp8moe_error *err)
+fp8moe_status linear_run_hooked(fp8moe_layer *layer, const fp8moe_observer *observer, const linear_hook *hook,
+                                double *output, fp8moe_error *err)
 {
     run r = {.layer = layer};
-    const fp8moe_status status = run_blocks(&r, observer, output, err);
+    const fp8moe_status status = run_blocks(&r, observer, hook, output, err);
     free(r.codes);
     free(r.x_scale);
     free(r.x);
@@ -130,4 +136,43 @@ fp8moe_status linear_run(fp8moe_layer *layer, const fp8moe_observer *observer, d
     free(r.scratch);
     shuffle_free(&r.shuffle);
     return status;
+}
+
+fp8moe_status linear_run(fp8moe_layer *layer, const fp8moe_observer *observer, double *output, fp8moe_error *err)
+{
+    return linear_run_hooked(layer, observer, NULL, output, err);
+}
+
+/* ---- intervals ---- */
+
+fp8moe_status linear_bound_open(linear_bound *out, const fp8moe_layer *layer, const linear_block *block, int64_t token,
+                                const device_slack *slack, fp8moe_error *err)
+{
+    const matrix *const m = &layer->linear;
+    const fp8moe_recipe *const r = &layer->recipe;
+    const int64_t hidden = layer->info.hidden, width = m->rows;
+    double *const at = calloc((size_t)(6 * width + hidden + hidden / 8 + 1), sizeof *at);
+    if (!at) return fail(err, FP8MOE_ERR_NOMEM, "out of memory for the intervals of %lld outputs", (long long)width);
+    *out = (linear_bound){at, at + width, at + 2 * width, at + 3 * width, at + 4 * width, at + 5 * width};
+    double *const w = at + 6 * width;
+    for (int64_t n = 0; n < width; n++) {
+        const double *const x = block->x + token * hidden;
+        const double scale = weights_row(&layer->reader, m, n, w, (uint8_t *)(w + hidden)), x_scale = block->x_scale[token];
+        double dot, magnitude;
+        layer->kernels.dot(&dot, 1, x, 1, w, 1, hidden);
+        layer->kernels.dot_abs(&magnitude, 1, x, 1, w, 1, hidden);
+        const interval hard = bound_scaled(r, dot, bound_radius(slack, magnitude, hidden), x_scale, scale, true);
+        const interval near = bound_scaled(r, dot, slack->expected * 0x1p-24 * magnitude, x_scale, scale, false);
+        out->centre[n] = experts_scaled(r->dot_round, r->scale, FP8MOE_ROUND_F64, dot, x_scale, scale);
+        out->low[n] = hard.low;
+        out->high[n] = hard.high;
+        out->near_low[n] = near.low;
+        out->near_high[n] = near.high;
+    }
+    return FP8MOE_OK;
+}
+
+void linear_bound_close(linear_bound *bounds)
+{
+    free(bounds->centre);
 }

@@ -51,11 +51,10 @@ typedef enum fp8moe_flip_kind {
     FP8MOE_FLIP_GATE,   /**< rounding of a gate value */
     FP8MOE_FLIP_UP,     /**< rounding of an up value */
     FP8MOE_FLIP_SILU,   /**< one step of silu's output dtype */
-    FP8MOE_FLIP_PRODUCT, /**< one step of the product: a step of gate, up or silu that ends there */
     FP8MOE_FLIP_SCALE   /**< the row maximum moved, and with it the row's scale */
 } fp8moe_flip_kind;
 
-/** "gate", "up", "silu", "product", "scale". */
+/** "gate", "up", "silu", "scale". */
 FP8MOE_API const char *fp8moe_flip_kind_name(fp8moe_flip_kind kind);
 
 /** One listed flip. */
@@ -84,7 +83,7 @@ typedef struct fp8moe_detection {
     bool swapped_gate_up;      /**< estimated from the tokens of the first block */
     bool wrong_expert;         /**< the weakest routed expert's output replaced by another routed one's */
     bool row_scale;            /**< one row scale of w2 off by 1 % in the heaviest expert */
-    double unresolved;         /**< share of elements whose output dtype cannot resolve 1 % within its interval */
+    double unresolved;         /**< share of elements whose output grid cannot tell 1 % from nothing */
     bool sufficient;           /**< a 2 % gain error and the dropped expert would have failed */
 } fp8moe_detection;
 
@@ -95,6 +94,7 @@ typedef struct fp8moe_judge_options {
     int flips_per_row;  /**< default 4 */
     int64_t first_row, last_row; /**< token rows to judge, inclusive; -1, -1: all */
     bool try_axes;      /**< try the open axes before calling a row different (default true) */
+    fp8moe_tensor from[FP8MOE_STAGE_COUNT]; /**< for fp8moe_judge(): stages taken from the dump */
 } fp8moe_judge_options;
 
 FP8MOE_API void fp8moe_judge_options_default(fp8moe_judge_options *options);
@@ -134,12 +134,13 @@ FP8MOE_API fp8moe_status fp8moe_layer_judge(fp8moe_layer *layer, const fp8moe_te
                                             fp8moe_judgement *out, fp8moe_error *err);
 
 /**
- * The same, and where the row is not measured and its own verdict is not `same`, its open axes one at a
- * time and in pairs: the first that makes it same is named. The layer is opened anew for each.
+ * The same, and where its own verdict fails, the row's open axes one at a time and in pairs: the first
+ * that makes it same is named. The layer is opened anew for each. `output` (may be NULL) is that of the
+ * recipe judged by.
  */
 FP8MOE_API fp8moe_status fp8moe_judge(const fp8moe_config *config, const fp8moe_inputs *inputs,
                                       const fp8moe_tensor *got, const fp8moe_judge_options *options,
-                                      fp8moe_judgement *out, fp8moe_error *err);
+                                      double *output, fp8moe_judgement *out, fp8moe_error *err);
 
 #ifdef __cplusplus
 }

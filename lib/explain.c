@@ -1,0 +1,424 @@
+#include "explain.h"
+
+#include "bits.h"
+#include "common.h"
+#include "e4m3.h"
+#include "quant.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One source slot of the token, and how each of its operands moves the row. */
+typedef struct source {
+    int64_t slot;
+    double weight;      /* of all its twins */
+    int reference;      /* of its row_scales, before the search */
+    double *projection; /* [I] sum over h of residual * effect */
+    double *energy;     /* [I] sum over h of effect^2 */
+} source;
+
+/* Elements still open from which candidates are picked directly, where there are few. */
+#define PINS 8
+/* Candidates picked that way that are tried whole. */
+#define TRIALS 16
+
+typedef struct search {
+    bound *bound;
+    int64_t token;
+    const row_view *row;
+    const double *got;
+    double *centre;   /* [H] the sum now, before its last rounding */
+    double *residual; /* [H] got - row now, 0 where identical */
+    int64_t open;     /* elements with a residual */
+    int64_t pin[PINS]; /* the first of them */
+    double *pin_low;   /* scratch for one weight row */
+    uint8_t *pin_codes;
+    double *arrays;
+    source *sources;
+    int count;
+    /* what the search changes, to be put back */
+    uint8_t *codes;
+    double *activation, *scale, *output, *rows;
+} search;
+
+static const fp8moe_layer *layer_of(const search *s)
+{
+    return s->bound->block->engine.layer;
+}
+
+/* ---- state of the token's slots ---- */
+
+static void copy_bytes(void *saved, void *live, size_t size, bool restore)
+{
+    memcpy(restore ? live : saved, restore ? saved : live, size);
+}
+
+/* Save what the search changes, or put it back. */
+static void keep_state(search *s, bool restore)
+{
+    chunk *const c = &s->bound->block->engine.chunk;
+    const size_t k = (size_t)layer_of(s)->info.top_k, inter = (size_t)layer_of(s)->info.intermediate;
+    const size_t hidden = (size_t)layer_of(s)->info.hidden, token = (size_t)s->token;
+    copy_bytes(s->codes, c->act_codes + token * k * inter, k * inter, restore);
+    copy_bytes(s->activation, c->activation + token * k * inter, k * inter * sizeof(double), restore);
+    copy_bytes(s->scale, c->act_scale + token * k, k * sizeof(double), restore);
+    copy_bytes(s->output, c->expert_output + token * k * hidden, k * hidden * sizeof(double), restore);
+    copy_bytes(s->rows, s->bound->block->rows + token * hidden, hidden * sizeof(double), restore);
+    for (int i = 0; restore && i < s->count; i++)
+        s->bound->scales[s->sources[i].slot].reference = s->sources[i].reference;
+}
+
+static fp8moe_status open_search(search *s, fp8moe_error *err)
+{
+    const fp8moe_layer *const layer = layer_of(s);
+    const size_t k = (size_t)layer->info.top_k, inter = (size_t)layer->info.intermediate;
+    const size_t hidden = (size_t)layer->info.hidden;
+    const size_t doubles = 3 * hidden + k * (3 * inter + 1 + hidden);
+    s->arrays = calloc(doubles, sizeof *s->arrays);
+    s->sources = calloc(k, sizeof *s->sources);
+    s->codes = calloc(k, inter);
+    if (!s->arrays || !s->sources || !s->codes)
+        return fail(err, FP8MOE_ERR_NOMEM, "out of memory for the search of a row");
+    double *at = s->arrays;
+    s->residual = at, at += hidden;
+    s->centre = at, at += hidden;
+    s->rows = at, at += hidden;
+    s->activation = at, at += k * inter;
+    s->scale = at, at += k;
+    s->output = at, at += k * hidden;
+    for (size_t i = 0; i < k; i++, at += 2 * inter) {
+        s->sources[i].projection = at;
+        s->sources[i].energy = at + inter;
+    }
+    keep_state(s, false);
+    return FP8MOE_OK;
+}
+
+static void close_search(search *s)
+{
+    free(s->arrays);
+    free(s->sources);
+    free(s->codes);
+}
+
+static void find_sources(search *s)
+{
+    for (int i = 0; i < s->row->source_count; i++, s->count++) {
+        s->sources[i].slot = s->row->sources[i].slot;
+        s->sources[i].weight = s->row->sources[i].weight;
+        s->sources[i].reference = s->bound->scales[s->sources[i].slot].reference;
+    }
+}
+
+/* ---- residual ---- */
+
+/* Identical now, or untouched by the flips and expected. */
+static bool is_identical(const search *s, int64_t h, double now)
+{
+    if (s->got[h] == now) return true;
+    return now == s->row->reference[h] && tally_element(s->row, h, s->got[h]) <= ELEMENT_EXPECTED;
+}
+
+/* What is left may lie within the expected radius of its own dots: as wide as before the flips. */
+static bool is_expected(const search *s, int64_t h)
+{
+    const double off = fabs(s->residual[h]);
+    return off <= s->row->near_high[h] - s->row->near_low[h];
+}
+
+static bool all_expected(const search *s)
+{
+    for (int64_t h = 0; h < s->row->width; h++)
+        if (!is_expected(s, h)) return false;
+    return true;
+}
+
+/* Sum of squares of what is not identical; 0: explained. */
+static double find_residual(search *s)
+{
+    moe_block *const block = s->bound->block;
+    const double *const now = block->rows + s->token * s->row->width;
+    const int64_t count = moe_contributions(block, s->token);
+    double total = 0;
+    combine_sum(&layer_of(s)->recipe, block->items, count, s->row->width, FP8MOE_ROUND_NONE, s->centre);
+    s->open = 0;
+    for (int64_t h = 0; h < s->row->width; h++) {
+        s->residual[h] = is_identical(s, h, now[h]) ? 0 : s->got[h] - now[h];
+        total += s->residual[h] * s->residual[h];
+        if (s->residual[h] != 0 && s->open++ < PINS) s->pin[s->open - 1] = h;
+    }
+    return total;
+}
+
+typedef struct projecting {
+    search *search;
+    source *source;
+} projecting;
+
+static void project_block(const expert_job *j, row_block *w)
+{
+    const projecting *const p = j->user;
+    for (int64_t r = 0; r < w->rows; r++) {
+        const double unit = bound_unit(p->search->bound, p->source->slot, w->scale[r]) * p->source->weight;
+        const double along = p->search->residual[w->row + r] * unit, *const weights = w->weights + r * j->length;
+        for (int64_t i = 0; i < j->length; i++) {
+            p->source->projection[i] += along * weights[i];
+            p->source->energy[i] += unit * unit * weights[i] * weights[i];
+        }
+    }
+}
+
+/* One thread: the sums' order, and with it the choice between equals, must not depend on the count. */
+static void project(search *s)
+{
+    engine *const e = &s->bound->block->engine;
+    const size_t bytes = (size_t)layer_of(s)->info.intermediate * sizeof(double);
+    for (int i = 0; i < s->count; i++) {
+        projecting p = {s, &s->sources[i]};
+        memset(p.source->projection, 0, bytes);
+        memset(p.source->energy, 0, bytes);
+        expert_job j = {.engine = e, .count = 1, .visit = project_block, .user = &p, .threads = 1};
+        j.expert = layer_expert(e->layer, e->chunk.local[p.source->slot]);
+        experts_each_down(&j);
+    }
+}
+
+/* ---- moves ---- */
+
+typedef struct move {
+    const source *source;
+    fp8moe_flip_kind kind;
+    int64_t index;
+    double value; /* new product, or new scale */
+    double gained; /* how much smaller the residual's energy becomes */
+    double probability;
+} move;
+
+static void consider_products(const search *s, const source *from, move *best)
+{
+    const bound *const b = s->bound;
+    const engine *const e = &b->block->engine;
+    const int64_t inter = layer_of(s)->info.intermediate;
+    near_tie ties[MAX_NEAR_TIES];
+    for (int64_t i = 0; i < inter; i++) {
+        const double now = bound_operand(b, from->slot, e->chunk.activation[from->slot * inter + i]);
+        const int count = bound_near_ties(b, from->slot, i, ties);
+        for (int t = 0; t < count; t++) {
+            const double change = bound_operand(b, from->slot, ties[t].product) - now;
+            const double gained = change * (2 * from->projection[i] - change * from->energy[i]);
+            if (gained > best->gained)
+                *best = (move){from, ties[t].kind, i, ties[t].product, gained, ties[t].probability};
+        }
+    }
+}
+
+/* Recompute a source's output after a change, its twins with it, and the token's row. */
+static void recompute(search *s, int64_t slot)
+{
+    engine *const e = &s->bound->block->engine;
+    const int64_t hidden = layer_of(s)->info.hidden, top_k = layer_of(s)->info.top_k;
+    experts_down_slot(e, slot);
+    for (int64_t k = s->token * top_k; k < (s->token + 1) * top_k; k++)
+        if (k != slot && e->chunk.local[k] >= 0 && experts_source(e, k) == slot) {
+            memcpy(e->chunk.expert_output + k * hidden, e->chunk.expert_output + slot * hidden, (size_t)hidden * sizeof(double));
+            e->chunk.act_scale[k] = e->chunk.act_scale[slot];
+        }
+    moe_combine(s->bound->block, s->token);
+}
+
+static void rescale(search *s, int64_t slot, double scale)
+{
+    const fp8moe_layer *const layer = layer_of(s);
+    chunk *const c = &s->bound->block->engine.chunk;
+    const int64_t inter = layer->info.intermediate;
+    const fp8moe_precision steps = quant_steps(layer->target, layer->recipe.intermediate_cast, layer->recipe.product);
+    const bool eager = layer->recipe.intermediate == FP8MOE_INTERMEDIATE_FP8_EAGER;
+    c->act_scale[slot] = scale;
+    quant_codes(layer->target, steps, eager ? scale : round_to(steps, 1.0 / scale), c->activation + slot * inter, inter,
+                c->act_codes + slot * inter);
+}
+
+/* Scales next to the reference: the row maximum one step off. Each is tried whole. */
+static void consider_scales(search *s, const source *from, double now, move *best)
+{
+    engine *const e = &s->bound->block->engine;
+    const row_scales *const r = &s->bound->scales[from->slot];
+    const int64_t inter = layer_of(s)->info.intermediate;
+    const double scale = e->chunk.act_scale[from->slot];
+    if (r->merged || scale != r->scale[r->reference]) return;
+    uint8_t *const codes = malloc((size_t)inter);
+    if (!codes) return;
+    memcpy(codes, e->chunk.act_codes + from->slot * inter, (size_t)inter);
+    for (int c = r->reference - 1; c <= r->reference + 1; c += 2) {
+        if (c < 0 || c >= r->count) continue;
+        rescale(s, from->slot, r->scale[c]);
+        recompute(s, from->slot);
+        const double gained = now - find_residual(s);
+        if (gained > best->gained) *best = (move){from, FP8MOE_FLIP_SCALE, -1, r->scale[c], gained, 0};
+    }
+    e->chunk.act_scale[from->slot] = scale;
+    memcpy(e->chunk.act_codes + from->slot * inter, codes, (size_t)inter);
+    free(codes);
+    recompute(s, from->slot);
+    find_residual(s);
+}
+
+static void apply(search *s, const move *m, fp8moe_flip *out)
+{
+    const fp8moe_layer *const layer = layer_of(s);
+    bound *const b = s->bound;
+    chunk *const c = &b->block->engine.chunk;
+    const int64_t slot = m->source->slot;
+    *out = (fp8moe_flip){.kind = m->kind, .token = c->first + s->token, .slot = slot % layer->info.top_k,
+                         .index = m->index, .expert = c->local[slot]};
+    if (m->kind == FP8MOE_FLIP_SCALE) {
+        row_scales *const r = &b->scales[slot];
+        out->from = c->act_scale[slot];
+        out->to = m->value;
+        while (r->scale[r->reference] != m->value) r->reference = (r->reference + 1) % r->count;
+        rescale(s, slot, m->value);
+    } else {
+        const int64_t at = slot * layer->info.intermediate + m->index;
+        const bool kept = layer->recipe.intermediate == FP8MOE_INTERMEDIATE_KEPT;
+        const double unit = kept ? 1 : c->act_scale[slot];
+        out->from = bound_operand(b, slot, c->activation[at]) * unit;
+        c->activation[at] = m->value;
+        if (!kept) c->act_codes[at] = e4m3_encode(layer->target, bound_operand(b, slot, m->value));
+        out->to = bound_operand(b, slot, m->value) * unit;
+    }
+    recompute(s, slot);
+}
+
+/* ---- few open elements: their residual is a rounding, not a size ---- */
+
+/* What the change of one operand must add to element h before its roundings give the dumped value: between
+ * the ends of the dumped value's rounding cell, seen from where the sum is now; the expert's own output
+ * is rounded too, which may add up to one of its steps. */
+static interval wanted_shift(const search *s, const source *from, int64_t h)
+{
+    const fp8moe_layer *const layer = layer_of(s);
+    const double y = s->bound->block->engine.chunk.expert_output[from->slot * layer->info.hidden + h];
+    const double wide = interval_spacing(s->row->dtype, s->got[h]) / 2 +
+                        fabs(from->weight) * interval_spacing(layer->recipe.down_out, y);
+    return (interval){s->got[h] - wide - s->centre[h], s->got[h] + wide - s->centre[h]};
+}
+
+/* Effect per unit of operand of each product of a source on the pinned elements: [open, I]. */
+static void pin_effects(search *s, const source *from, double *effects)
+{
+    engine *const e = &s->bound->block->engine;
+    const int64_t inter = layer_of(s)->info.intermediate;
+    for (int64_t p = 0; p < s->open; p++) {
+        double *const row = effects + p * inter;
+        const double scale = experts_down_row(e, layer_expert(e->layer, e->chunk.local[from->slot]), s->pin[p], row,
+                                              s->pin_low, s->pin_codes);
+        const double unit = bound_unit(s->bound, from->slot, scale) * from->weight;
+        for (int64_t i = 0; i < inter; i++) row[i] *= unit;
+    }
+}
+
+static bool shifts_all(const search *s, const source *from, const double *effects, int64_t i, double change)
+{
+    const int64_t inter = layer_of(s)->info.intermediate;
+    for (int64_t p = 0; p < s->open; p++) {
+        const interval want = wanted_shift(s, from, s->pin[p]);
+        const double shift = effects[p * inter + i] * change;
+        if (shift < want.low || shift > want.high || shift * s->residual[s->pin[p]] <= 0) return false;
+    }
+    return true;
+}
+
+static void keep_trial(move *trials, int *count, move m)
+{
+    int at = *count < TRIALS ? (*count)++ : TRIALS;
+    for (; at > 0 && trials[at - 1].probability < m.probability; at--)
+        if (at < TRIALS) trials[at] = trials[at - 1];
+    if (at < TRIALS) trials[at] = m;
+}
+
+static void collect_trials(search *s, const source *from, double *effects, move *trials, int *count)
+{
+    const bound *const b = s->bound;
+    const engine *const e = &b->block->engine;
+    const int64_t inter = layer_of(s)->info.intermediate;
+    near_tie ties[MAX_NEAR_TIES];
+    pin_effects(s, from, effects);
+    for (int64_t i = 0; i < inter; i++) {
+        const double now = bound_operand(b, from->slot, e->chunk.activation[from->slot * inter + i]);
+        const int n = bound_near_ties(b, from->slot, i, ties);
+        for (int t = 0; t < n; t++) {
+            const double change = bound_operand(b, from->slot, ties[t].product) - now;
+            if (change != 0 && shifts_all(s, from, effects, i, change))
+                keep_trial(trials, count, (move){from, ties[t].kind, i, ties[t].product, 0, ties[t].probability});
+        }
+    }
+}
+
+static void recompute_with(search *s, const move *m)
+{
+    fp8moe_flip unused;
+    apply(s, m, &unused);
+}
+
+/* Try the likeliest candidates whole; the one that leaves nothing open, or least, becomes the move. */
+static fp8moe_status consider_pins(search *s, double left, move *best, fp8moe_error *err)
+{
+    const int64_t inter = layer_of(s)->info.intermediate;
+    move trials[TRIALS];
+    int count = 0;
+    double *const effects = calloc((size_t)((s->open + 2) * inter), sizeof *effects);
+    if (!effects) return fail(err, FP8MOE_ERR_NOMEM, "out of memory for the search of a row");
+    s->pin_low = effects + s->open * inter;
+    s->pin_codes = (uint8_t *)(s->pin_low + inter);
+    for (int i = 0; i < s->count; i++) collect_trials(s, &s->sources[i], effects, trials, &count);
+    for (int t = 0; t < count; t++) {
+        const int64_t at = trials[t].source->slot * inter + trials[t].index;
+        move back = trials[t];
+        back.value = s->bound->block->engine.chunk.activation[at];
+        recompute_with(s, &trials[t]);
+        const double gained = left - find_residual(s);
+        if (gained > best->gained) *best = trials[t], best->gained = gained;
+        recompute_with(s, &back);
+        find_residual(s);
+    }
+    free(effects);
+    return FP8MOE_OK;
+}
+
+static fp8moe_status run_search(search *s, int limit, explanation *out, fp8moe_error *err)
+{
+    double left = find_residual(s);
+    while (left > 0 && out->count < limit) {
+        move best = {0};
+        if (s->open <= PINS) TRY(consider_pins(s, left, &best, err));
+        if (!best.source) {
+            project(s);
+            for (int i = 0; i < s->count; i++) consider_products(s, &s->sources[i], &best);
+            for (int i = 0; i < s->count && best.gained < left / 2; i++) consider_scales(s, &s->sources[i], left, &best);
+        }
+        if (!best.source) break;
+        apply(s, &best, &out->flip[out->count++]);
+        const double now = find_residual(s);
+        if (!(now < left)) break;
+        left = now;
+    }
+    out->explained = left == 0 || all_expected(s);
+    if (!out->explained) out->count = 0;
+    return FP8MOE_OK;
+}
+
+fp8moe_status explain_row(bound *b, int64_t token, const row_view *row, const double *got, int limit, explanation *out,
+                          fp8moe_error *err)
+{
+    search s = {.bound = b, .token = token, .row = row, .got = got};
+    *out = (explanation){0};
+    fp8moe_status status = open_search(&s, err);
+    if (status == FP8MOE_OK) {
+        find_sources(&s);
+        status = run_search(&s, limit < EXPLAIN_MAX_FLIPS ? limit : EXPLAIN_MAX_FLIPS, out, err);
+        keep_state(&s, true);
+    }
+    close_search(&s);
+    return status;
+}
