@@ -293,14 +293,16 @@ static void apply(search *s, const move *m, fp8moe_flip *out)
 /* ---- few open elements: their residual is a rounding, not a size ---- */
 
 /* What the change of one operand must add to element h before its roundings give the dumped value: between
- * the ends of the dumped value's rounding cell, seen from where the sum is now; the expert's own output
- * is rounded too, which may add up to one of its steps. */
+ * the ends of the dumped value's rounding cell, seen from where the sum is now; the expert's own output,
+ * and where the recipe says so each weighted slot, are rounded too, which may add up to one of their
+ * steps. */
 static interval wanted_shift(const search *s, const source *from, int64_t h)
 {
     const fp8moe_layer *const layer = layer_of(s);
     const double y = s->bound->block->engine.chunk.expert_output[from->slot * layer->info.hidden + h];
     const double wide = interval_spacing(s->row->dtype, s->got[h]) / 2 +
-                        fabs(from->weight) * interval_spacing(layer->recipe.down_out, y);
+                        fabs(from->weight) * interval_spacing(layer->recipe.down_out, y) +
+                        2 * interval_spacing(layer->recipe.slot_round, from->weight * y);
     return (interval){s->got[h] - wide - s->centre[h], s->got[h] + wide - s->centre[h]};
 }
 
