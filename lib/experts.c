@@ -3,6 +3,7 @@
 #include "bits.h"
 #include "common.h"
 #include "e4m3.h"
+#include "interval.h"
 #include "parallel.h"
 #include "quant.h"
 #include "silu.h"
@@ -302,13 +303,28 @@ double experts_silu(const fp8moe_recipe *r, double gate)
     return round_to(r->silu, own_silu(gate));
 }
 
+/* A device's silu, where one is imitated: some values a step off, the same ones for equal inputs. */
+static double imitate_silu(const engine *e, int64_t slot, int64_t i, double silu)
+{
+    const fp8moe_config *const c = &e->layer->config;
+    if (!c->shuffle_sums || c->silu_step_rate <= 0) return silu;
+    uint64_t state = c->shuffle_seed;
+    const int64_t local = e->layer->config.replicate_expert ? 0 : e->chunk.local[slot];
+    const int64_t place[] = {e->chunk.first + experts_token(e, slot), local, i};
+    for (int n = 0; n < 3; n++) state = shuffle_next(&state) ^ (uint64_t)place[n];
+    const double draw = (double)(shuffle_next(&state) >> 11) * 0x1p-53;
+    if (draw >= c->silu_step_rate) return silu;
+    return interval_step(e->layer->recipe.silu, silu, draw < c->silu_step_rate / 2 ? 1 : -1);
+}
+
 static void activate_slot(engine *e, int64_t slot)
 {
     const fp8moe_recipe *const r = &e->layer->recipe;
     const int64_t inter = e->layer->info.intermediate;
     const double *const gate = e->chunk.up_gate + slot * 2 * inter, *const up = gate + inter;
     double *const out = e->chunk.activation + slot * inter;
-    for (int64_t i = 0; i < inter; i++) out[i] = round_to(r->product, experts_silu(r, gate[i]) * up[i]);
+    for (int64_t i = 0; i < inter; i++)
+        out[i] = round_to(r->product, imitate_silu(e, slot, i, experts_silu(r, gate[i])) * up[i]);
 }
 
 static void activate_slots(void *context, int64_t first, int64_t last, int worker)

@@ -44,8 +44,9 @@ typedef struct fp8moe_config {
     int64_t block_cols;        /**< columns (inputs) of a scale block, default 128 */
     int threads;               /**< workers, default 1; bits do not depend on it */
     const char *isa;           /**< highest instruction set: NULL or "all", "portable", "avx2", "avx512" ... */
-    bool shuffle_sums;         /**< f32 dots summed in a random order from `shuffle_seed` (synth --noise): a stand-in
-                                    for a device, never the reference; default false */
+    bool shuffle_sums;         /**< a stand-in for a device, never the reference: f32 dots summed in a random order,
+                                    seeded; default false */
+    double silu_step_rate;     /**< with shuffle_sums: share of silu values one step off, either way; default 0 */
     uint64_t shuffle_seed;
     bool use_blas;             /**< let OpenBLAS do exact code dots of many tokens (default true; no bit changes) */
 } fp8moe_config;
