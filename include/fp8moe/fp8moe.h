@@ -7,6 +7,7 @@
 
 #include <fp8moe/buckets.h>
 #include <fp8moe/compare.h>
+#include <fp8moe/cost.h>
 #include <fp8moe/dump.h>
 #include <fp8moe/fingerprint.h>
 #include <fp8moe/gate.h>
