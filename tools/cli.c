@@ -42,22 +42,21 @@ cli_exit cli_exit_of(fp8moe_status status)
 
 /* ---- errors ---- */
 
-void cli_error_text(const fp8moe_error *err, char *text, size_t size)
+char *cli_error_text(const fp8moe_error *err)
 {
     buffer out = {0};
     if (err->file[0]) buffer_format(&out, "%s: ", err->file);
     if (err->tensor[0]) buffer_format(&out, "tensor '%s': ", err->tensor);
     buffer_add(&out, err->message);
     if (err->offset >= 0) buffer_format(&out, " (byte %" PRId64 ")", err->offset);
-    snprintf(text, size, "%s", out.data);
-    buffer_free(&out);
+    return out.data;
 }
 
 cli_exit cli_report_error(const fp8moe_error *err)
 {
-    char text[sizeof *err + 64];
-    cli_error_text(err, text, sizeof text);
+    char *text = cli_error_text(err);
     fprintf(stderr, "fp8moe: %s\n", text);
+    free(text);
     return cli_exit_of(err->status);
 }
 

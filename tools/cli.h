@@ -43,8 +43,8 @@ extern const cli_command command_verify, command_compare, command_run, command_i
 /* Print `fp8moe: FILE: tensor 'w': sentence (byte N)` on standard error; returns its exit code. */
 cli_exit cli_report_error(const fp8moe_error *err);
 
-/* The same text without the leading program name, into `text`. */
-void cli_error_text(const fp8moe_error *err, char *text, size_t size);
+/* The same text without the leading program name; the caller frees it. */
+char *cli_error_text(const fp8moe_error *err);
 
 /* Fill *err with a sentence and return `status`. */
 fp8moe_status cli_fail(fp8moe_error *err, fp8moe_status status, const char *format, ...)

@@ -1,6 +1,13 @@
 /* recipes: the rows the library ships, with their evidence and what is open about them. */
 #include "report.h"
 
+static const char *name_at(const void *context, size_t index)
+{
+    (void)context;
+    const fp8moe_recipe *recipe = fp8moe_recipe_at(index);
+    return recipe ? recipe->name : NULL;
+}
+
 static cli_exit recipes(const options *given)
 {
     fp8moe_error err;
@@ -10,8 +17,10 @@ static cli_exit recipes(const options *given)
     if (given->operand_count) {
         only = fp8moe_recipe_find(given->operands[0]);
         if (!only) {
-            cli_fail(&err, FP8MOE_ERR_USAGE, "'%s' is no recipe; 'fp8moe recipes' lists them",
-                     given->operands[0]);
+            const char *nearest = cli_nearest(given->operands[0], name_at, NULL);
+            cli_fail(&err, FP8MOE_ERR_USAGE, "'%s' is no recipe; %s%s%s", given->operands[0],
+                     nearest ? "did you mean " : "'fp8moe recipes' lists them",
+                     nearest ? nearest : "", nearest ? "?" : "");
             return cli_report_error(&err);
         }
     }

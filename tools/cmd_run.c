@@ -64,6 +64,7 @@ static cli_exit run(const options *given)
         cli_fail(&err, FP8MOE_ERR_USAGE, "run needs -o OUT.safetensors");
         return cli_report_error(&err);
     }
+    if (subject_check_options(given, &err) != FP8MOE_OK) return cli_report_error(&err);
     const double start = cli_seconds();
     subject_dump subject;
     fp8moe_status st = subject_open(out.input, given, &subject, &err);

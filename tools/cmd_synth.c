@@ -66,13 +66,14 @@ static fp8moe_status find_model(const char *name, const model **out, fp8moe_erro
 static void take_router(const model *m, settings *all)
 {
     char number[24];
-    if (m->scoring_func) settings_infer(all, SETTING_SCORING_FUNC, m->scoring_func);
+    if (m->scoring_func) settings_fill(all, SETTING_SCORING_FUNC, m->scoring_func, SOURCE_INFERRED);
     if (m->routed_scaling_factor)
-        settings_infer(all, SETTING_ROUTED_SCALING_FACTOR, m->routed_scaling_factor);
+        settings_fill(all, SETTING_ROUTED_SCALING_FACTOR, m->routed_scaling_factor,
+                      SOURCE_INFERRED);
     snprintf(number, sizeof number, "%lld", (long long)m->n_group);
-    if (m->n_group) settings_infer(all, SETTING_N_GROUP, number);
+    if (m->n_group) settings_fill(all, SETTING_N_GROUP, number, SOURCE_INFERRED);
     snprintf(number, sizeof number, "%lld", (long long)m->topk_group);
-    if (m->topk_group) settings_infer(all, SETTING_TOPK_GROUP, number);
+    if (m->topk_group) settings_fill(all, SETTING_TOPK_GROUP, number, SOURCE_INFERRED);
 }
 
 static fp8moe_status find_shape(const options *given, synth_plan *plan, settings *all,
@@ -114,13 +115,13 @@ static fp8moe_status find_plan(const options *given, synth_plan *plan, settings 
     *plan = (synth_plan){.seed = 1};
     CLI_TRY(settings_check_machine(given, err));
     CLI_TRY(settings_find(given, NULL, all, err));
-    settings_infer(all, SETTING_OP, "moe");
-    settings_infer(all, SETTING_WEIGHTS_STAGE, "checkpoint");
+    settings_fill(all, SETTING_OP, "moe", SOURCE_DEFAULT);
+    settings_fill(all, SETTING_WEIGHTS_STAGE, "checkpoint", SOURCE_DEFAULT);
     CLI_TRY(find_shape(given, plan, all, err));
     CLI_TRY(parse_seed(given, OPTION_SEED, &plan->seed, err));
     char number[24];
     snprintf(number, sizeof number, "%lld", (long long)plan->shape.top_k);
-    settings_infer(all, SETTING_TOP_K, number);
+    settings_fill(all, SETTING_TOP_K, number, SOURCE_INFERRED);
     plan->recipe = fp8moe_recipe_find(all->value[SETTING_RECIPE].text);
     if (!plan->recipe)
         return cli_fail(err, FP8MOE_ERR_USAGE,

@@ -277,7 +277,6 @@ static fp8moe_status no_recipe_fits(const verify_job *job, const judged_output *
 static fp8moe_status verify_dump(const char *path, const options *given, verify_job *job,
                                  fp8moe_error *err)
 {
-    CLI_TRY(decide_options(given, &job->options, err));
     CLI_TRY(subject_open(path, given, &job->subject, err));
     const fields *found = &job->subject.fields;
     job->output_count = found->output_count;
@@ -304,17 +303,17 @@ static void free_job(verify_job *job)
 }
 
 /* Verify one dump into the report; returns the exit code of a failure, or CLI_SAME. */
-static cli_exit verify_into(report *whole, const char *path, const options *given)
+static cli_exit verify_into(report *whole, const char *path, const options *given,
+                            const fp8moe_compare_options *comparing)
 {
     fp8moe_error err;
-    verify_job job = {.report = report_add_dump(whole, path)};
+    verify_job job = {.options = *comparing, .report = report_add_dump(whole, path)};
     cli_exit failure = CLI_SAME;
     if (verify_dump(path, given, &job, &err) != FP8MOE_OK) {
-        char text[sizeof err + 64];
-        cli_error_text(&err, text, sizeof text);
-        job.report->verdict = VERDICT_ERROR;
-        job.report->reason = cli_copy(text);
         failure = cli_report_error(&err);
+        err.file[0] = '\0'; /* the report names it */
+        job.report->verdict = VERDICT_ERROR;
+        job.report->reason = cli_error_text(&err);
     }
     free_job(&job);
     return failure;
@@ -324,12 +323,15 @@ static cli_exit verify(const options *given)
 {
     fp8moe_error err;
     const report_format *format;
+    fp8moe_compare_options comparing;
     if (report_format_find(given, &format, &err) != FP8MOE_OK) return cli_report_error(&err);
+    if (decide_options(given, &comparing, &err) != FP8MOE_OK) return cli_report_error(&err);
+    if (subject_check_options(given, &err) != FP8MOE_OK) return cli_report_error(&err);
     const double start = cli_seconds();
     report whole = {.command = "verify"};
     cli_exit failures = CLI_SAME;
     for (size_t i = 0; i < given->operand_count; i++)
-        failures = cli_worse(failures, verify_into(&whole, given->operands[i], given));
+        failures = cli_worse(failures, verify_into(&whole, given->operands[i], given, &comparing));
     whole.seconds = cli_seconds() - start;
     whole.threads = settings_threads(given);
     return decide_finish(given, format, &whole, failures);
@@ -354,10 +356,10 @@ const cli_command command_verify = {
                    "key is the option's name "
                    "with _ for -; the report says where each came from.\n"
                    "An output is the same as a recipe when NaN and Inf agree, at least 99 % of its "
-                   "elements that are not "
-                   "zero on both sides are identical, and none lies both more than 2 bf16 steps "
-                   "and more than 1e-6 of its "
-                   "row's largest magnitude away.",
+                   "elements that are "
+                   "not zero on both sides are identical, and none is far: both more than 2 bf16 "
+                   "steps and more "
+                   "than 1e-6 of its row's largest magnitude away.",
     .example = "fp8moe verify layer.safetensors --target gaudi2 --weights-stage loaded --top-k 8",
     .run = verify,
 };

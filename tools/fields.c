@@ -308,7 +308,8 @@ void fields_help(buffer *out)
     buffer_wrap(out, 2, 2, CLI_WIDTH, names.data);
     buffer_free(&names);
     for (fp8moe_stage stage = 0; stage < FP8MOE_STAGE_COUNT; stage++)
-        add_name(&names, fp8moe_stage_name(stage));
+        if (find_field(fp8moe_stage_name(stage)) >= FIELD_FIRST_STAGE)
+            add_name(&names, fp8moe_stage_name(stage));
     buffer_add(out, "\nIntermediates, compared by name and taken with --from:\n  ");
     buffer_wrap(out, 2, 2, CLI_WIDTH, names.data);
     buffer_free(&names);

@@ -158,7 +158,7 @@ static bool parse(setting_id id, const char *text, setting *out)
 static char *legal_values(setting_id id)
 {
     if (rows[id].kind == SETTING_INTEGER)
-        return cli_text("a whole number of at least %lld", (long long)rows[id].min);
+        return cli_text("a whole number from %lld to %d", (long long)rows[id].min, INT32_MAX);
     if (rows[id].kind == SETTING_NUMBER) return cli_copy("a finite number");
     if (rows[id].kind == SETTING_SWITCH) return cli_copy("true or false");
     if (!rows[id].word_at) return cli_copy("ROWSxCOLUMNS");
@@ -169,15 +169,18 @@ static char *legal_values(setting_id id)
 }
 
 static fp8moe_status fail_illegal(setting_id id, const char *text, setting_source source,
-                                  fp8moe_error *err)
+                                  const fp8moe_dump *dump, fp8moe_error *err)
 {
     char *legal = legal_values(id);
-    const fp8moe_status st =
-        source == SOURCE_OPTION
-            ? cli_fail(err, FP8MOE_ERR_USAGE, "%s '%s': expected %s",
-                       options_spelling(rows[id].option), text, legal)
-            : cli_fail(err, FP8MOE_ERR_VALUE, "metadata %s is '%s': expected %s", setting_name(id),
-                       text, legal);
+    fp8moe_status st;
+    if (source == SOURCE_OPTION) {
+        st = cli_fail(err, FP8MOE_ERR_USAGE, "%s '%s': expected %s",
+                      options_spelling(rows[id].option), text, legal);
+    } else {
+        st = cli_fail(err, FP8MOE_ERR_VALUE, "metadata %s is '%s': expected %s", rows[id].name,
+                      text, legal);
+        cli_in_file(err, st, fp8moe_dump_path(dump));
+    }
     free(legal);
     return st;
 }
@@ -198,7 +201,7 @@ fp8moe_status settings_find(const options *given, const fp8moe_dump *dump, setti
             source = SOURCE_DEFAULT;
         }
         if (!text) continue;
-        if (!parse(id, text, &out->value[id])) return fail_illegal(id, text, source, err);
+        if (!parse(id, text, &out->value[id])) return fail_illegal(id, text, source, dump, err);
         out->value[id].source = source;
     }
     return FP8MOE_OK;
@@ -211,18 +214,19 @@ static bool is_known(const settings *all, setting_id id)
     return all->value[id].source != SOURCE_UNKNOWN;
 }
 
-void settings_infer(settings *all, setting_id id, const char *text)
+void settings_fill(settings *all, setting_id id, const char *text, setting_source source)
 {
     setting *value = &all->value[id];
-    if (is_known(all, id) && value->source != SOURCE_DEFAULT) return;
-    if (parse(id, text, value)) value->source = SOURCE_INFERRED;
+    if (value->source == SOURCE_OPTION || value->source == SOURCE_METADATA) return;
+    if (value->source == SOURCE_INFERRED) return;
+    if (parse(id, text, value)) value->source = source;
 }
 
 static void infer_integer(settings *all, setting_id id, int64_t number)
 {
     char text[24];
     snprintf(text, sizeof text, "%lld", (long long)number);
-    settings_infer(all, id, text);
+    settings_fill(all, id, text, SOURCE_INFERRED);
 }
 
 static fp8moe_status infer_op(settings *all, const fields *found, fp8moe_error *err)
@@ -234,7 +238,7 @@ static fp8moe_status infer_op(settings *all, const fields *found, fp8moe_error *
     if (moe && linear)
         return cli_fail(err, FP8MOE_ERR_USAGE,
                         "w13 or w2 and 'weight' stand side by side: say --op moe or --op linear");
-    settings_infer(all, SETTING_OP, linear ? "linear" : "moe");
+    settings_fill(all, SETTING_OP, linear ? "linear" : "moe", SOURCE_INFERRED);
     return FP8MOE_OK;
 }
 
@@ -272,7 +276,8 @@ fp8moe_status settings_complete(settings *all, const fields *found, fp8moe_error
 
 void settings_from_layer(settings *all, const fp8moe_layer_info *info)
 {
-    settings_infer(all, SETTING_WEIGHTS_STAGE, fp8moe_stage_of_weights_name(info->weights_stage));
+    settings_fill(all, SETTING_WEIGHTS_STAGE, fp8moe_stage_of_weights_name(info->weights_stage),
+                  SOURCE_INFERRED);
     if (settings_op(all) == FP8MOE_OP_LINEAR) return;
     infer_integer(all, SETTING_TOP_K, info->top_k);
     infer_integer(all, SETTING_NUM_EXPERTS, info->num_experts);

@@ -66,13 +66,14 @@ bool settings_has(const settings *all, setting_id id);
  * Take each setting from its option, else from the metadata of `dump` (may be NULL), else its
  * default.
  *
- * @return OK; USAGE for an option's value that is not legal, VALUE for one of the metadata
+ * @return OK; USAGE for an option's value that is not legal, VALUE (naming the file) for one of the
+ *         metadata
  */
 fp8moe_status settings_find(const options *given, const fp8moe_dump *dump, settings *out,
                             fp8moe_error *err);
 
-/* Fill in what nobody gave, a default included: text as an option would spell it. */
-void settings_infer(settings *all, setting_id id, const char *text);
+/* Fill in what is unknown or a default: text as an option would spell it. */
+void settings_fill(settings *all, setting_id id, const char *text, setting_source source);
 
 /* What the tensors show: the op, and sizes of an expert-parallel group from each other. USAGE where
  * they contradict. */

@@ -4,6 +4,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+fp8moe_status subject_check_options(const options *given, fp8moe_error *err)
+{
+    settings unused;
+    const char *name;
+    CLI_TRY(settings_check_machine(given, err));
+    for (size_t at = 0; (name = options_next(given, OPTION_FROM, &at));)
+        if (fp8moe_stage_find(name) == FP8MOE_STAGE_COUNT)
+            return cli_fail(err, FP8MOE_ERR_USAGE,
+                            "--from %s: no stage is called so (see 'fp8moe help names')", name);
+    return settings_find(given, NULL, &unused, err);
+}
+
 /* ---- opening ---- */
 
 /* --as NAME=DTYPE */
@@ -45,10 +57,9 @@ fp8moe_status subject_open(const char *path, const options *given, subject_dump 
                            fp8moe_error *err)
 {
     *out = (subject_dump){.given = given};
-    CLI_TRY(settings_check_machine(given, err));
     CLI_TRY(subject_open_file(path, given, &out->dump, err));
     CLI_TRY(fields_find(out->dump, given, &out->fields, err));
-    CLI_TRY(cli_in_file(err, settings_find(given, out->dump, &out->settings, err), path));
+    CLI_TRY(settings_find(given, out->dump, &out->settings, err));
     return cli_in_file(err, settings_complete(&out->settings, &out->fields, err), path);
 }
 
@@ -66,9 +77,6 @@ static fp8moe_status apply_from(const subject_dump *subject, const char *name, f
                                 fp8moe_error *err)
 {
     const fp8moe_stage stage = fp8moe_stage_find(name);
-    if (stage == FP8MOE_STAGE_COUNT)
-        return cli_fail(err, FP8MOE_ERR_USAGE,
-                        "--from %s: no stage is called so (see 'fp8moe help names')", name);
     const fp8moe_tensor *dumped = &subject->fields.stages[stage];
     if (!fp8moe_tensor_present(dumped))
         return cli_fail(err, FP8MOE_ERR_NOT_FOUND, "--from %s: the dump holds no such stage", name);

@@ -12,6 +12,9 @@ typedef struct subject_dump {
     settings settings;
 } subject_dump;
 
+/* The options that hold for every dump alike, checked once before any is opened. */
+fp8moe_status subject_check_options(const options *given, fp8moe_error *err);
+
 /* Open a file and apply --as to its tensors; used by every command that reads one. */
 fp8moe_status subject_open_file(const char *path, const options *given, fp8moe_dump **out,
                                 fp8moe_error *err);
