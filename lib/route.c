@@ -1,8 +1,9 @@
+#include "route.h"
+
 #include "bits.h"
 #include "common.h"
 #include "silu.h"
 
-#include <fp8moe/route.h>
 #include <string.h>
 
 /* ---- scoring rules as rows ---- */
@@ -62,21 +63,11 @@ void fp8moe_routing_default(fp8moe_routing *routing)
     };
 }
 
-static bool is_grouped(const fp8moe_routing *routing)
-{
-    return routing->n_group > 1;
-}
-
-static bool has_bias(const fp8moe_routing *routing)
-{
-    return fp8moe_tensor_present(&routing->correction_bias);
-}
-
 static fp8moe_status check_groups(const fp8moe_routing *routing, int64_t num_experts,
                                   fp8moe_error *err)
 {
     const int64_t groups = routing->n_group;
-    if (!is_grouped(routing)) return FP8MOE_OK;
+    if (!route_is_grouped(routing)) return FP8MOE_OK;
     if (num_experts % groups != 0)
         return fail(err, FP8MOE_ERR_VALUE, "n_group %lld does not divide %lld experts",
                     (long long)groups, (long long)num_experts);
@@ -84,7 +75,7 @@ static fp8moe_status check_groups(const fp8moe_routing *routing, int64_t num_exp
         return fail(err, FP8MOE_ERR_VALUE, "topk_group %lld is outside 1..%lld (n_group)",
                     (long long)routing->topk_group, (long long)groups);
     const int64_t size = num_experts / groups;
-    if (has_bias(routing) && size < 2)
+    if (route_has_bias(routing) && size < 2)
         return fail(err, FP8MOE_ERR_VALUE,
                     "a group scores as its two best experts, but n_group %lld leaves one a group",
                     (long long)groups);
@@ -108,7 +99,7 @@ static fp8moe_status check_bias(const fp8moe_routing *routing, int64_t num_exper
 {
     static const char name[] = "e_score_correction_bias";
     const fp8moe_tensor *bias = &routing->correction_bias;
-    if (!has_bias(routing)) return FP8MOE_OK;
+    if (!route_has_bias(routing)) return FP8MOE_OK;
     if (!fp8moe_dtype_is_numeric(bias->dtype))
         return fail_at(err, FP8MOE_ERR_DTYPE, name, -1, "%s holds no numbers",
                        fp8moe_dtype_name(bias->dtype));
@@ -131,7 +122,7 @@ static fp8moe_status check_scoring(const fp8moe_routing *routing, fp8moe_error *
         return fail(err, FP8MOE_ERR_USAGE, "scoring %d is no rule of this library",
                     (int)routing->scoring);
     const scoring_rule *rule = &scoring_rules[routing->scoring];
-    if (rule->weigh && (is_grouped(routing) || has_bias(routing)))
+    if (rule->weigh && (route_is_grouped(routing) || route_has_bias(routing)))
         return fail(err, FP8MOE_ERR_USAGE,
                     "%s chooses by the logits: it takes neither groups nor a correction bias",
                     rule->name);
@@ -157,19 +148,17 @@ fp8moe_status fp8moe_routing_check(const fp8moe_routing *routing, int64_t num_ex
 
 /* ---- choosing ---- */
 
-/* NaN counts as larger than every number, as torch.topk has it; two NaNs are equal. */
-static bool exceeds(double a, double b)
+bool route_exceeds(double a, double b)
 {
     return a > b || (a != a && b == b);
 }
 
-/* The indices of the `count` largest scores, highest first, equal ones by lowest index. */
-static void choose_best(int64_t *best, int64_t count, const double *scores, int64_t n)
+void route_choose(int64_t *best, int64_t count, const double *choice, int64_t n)
 {
     int64_t filled = 0;
     for (int64_t i = 0; i < n; i++) {
         int64_t place = filled;
-        while (place > 0 && exceeds(scores[i], scores[best[place - 1]]))
+        while (place > 0 && route_exceeds(choice[i], choice[best[place - 1]]))
             place--;
         if (place == count) continue;
         if (filled < count) filled++;
@@ -178,17 +167,16 @@ static void choose_best(int64_t *best, int64_t count, const double *scores, int6
     }
 }
 
-/* Upstream scores a group by its two best experts where a bias takes part, else by its best. */
-static double group_score(const double *scores, int64_t size, bool two_best)
+double route_group_score(const double *choice, int64_t size, bool two_best)
 {
-    double first = scores[0];
+    double first = choice[0];
     double second = -(double)INFINITY;
     for (int64_t i = 1; i < size; i++) {
-        if (exceeds(scores[i], first)) {
+        if (route_exceeds(choice[i], first)) {
             second = first;
-            first = scores[i];
-        } else if (exceeds(scores[i], second)) {
-            second = scores[i];
+            first = choice[i];
+        } else if (route_exceeds(choice[i], second)) {
+            second = choice[i];
         }
     }
     return two_best ? round_f32(first + second) : first;
@@ -199,8 +187,8 @@ static bool group_is_kept(const double *group_scores, int64_t groups, int64_t gr
 {
     int64_t before = 0;
     for (int64_t other = 0; other < groups; other++) {
-        const bool higher = exceeds(group_scores[other], group_scores[group]);
-        const bool lower = exceeds(group_scores[group], group_scores[other]);
+        const bool higher = route_exceeds(group_scores[other], group_scores[group]);
+        const bool lower = route_exceeds(group_scores[group], group_scores[other]);
         if (higher || (!lower && other < group)) before++;
     }
     return before < kept;
@@ -213,7 +201,7 @@ static void mask_groups(const fp8moe_routing *routing, double *choice, int64_t n
     const int64_t groups = routing->n_group;
     const int64_t size = num_experts / groups;
     for (int64_t g = 0; g < groups; g++)
-        group_scores[g] = group_score(choice + g * size, size, has_bias(routing));
+        group_scores[g] = route_group_score(choice + g * size, size, route_has_bias(routing));
     for (int64_t g = 0; g < groups; g++) {
         if (group_is_kept(group_scores, groups, g, routing->topk_group)) continue;
         for (int64_t e = g * size; e < (g + 1) * size; e++)
@@ -223,19 +211,7 @@ static void mask_groups(const fp8moe_routing *routing, double *choice, int64_t n
 
 /* ---- weighing ---- */
 
-/* The lane order of kernels.h: partial sum k % 16, then one fixed tree. */
-static double sum_in_lanes(const double *values, int64_t count)
-{
-    double lanes[16] = {0};
-    for (int64_t k = 0; k < count; k++)
-        lanes[k % 16] += values[k];
-    for (int half = 8; half > 0; half /= 2)
-        for (int lane = 0; lane < half; lane++)
-            lanes[lane] += lanes[lane + half];
-    return lanes[0];
-}
-
-static void weigh(const fp8moe_routing *routing, double *weights)
+void route_weigh(const fp8moe_routing *routing, double *weights)
 {
     const scoring_rule *rule = &scoring_rules[routing->scoring];
     const int64_t top_k = routing->top_k;
@@ -244,12 +220,22 @@ static void weigh(const fp8moe_routing *routing, double *weights)
     if (rule->weigh)
         rule->weigh(weights, weights, top_k);
     else if (routing->renormalize)
-        divisor = round_f32(sum_in_lanes(weights, top_k));
+        divisor = round_f32(own_sum(weights, top_k));
     for (int64_t k = 0; k < top_k; k++) {
         const double share = round_f32(weights[k] / divisor);
         const double scaled = round_f32(share * factor);
         weights[k] = round_to(routing->weight_round, scaled);
     }
+}
+
+void route_score(const fp8moe_routing *routing, const double *logits, int64_t num_experts,
+                 double *scores, double *choice)
+{
+    scoring_rules[routing->scoring].score(scores, logits, num_experts);
+    memcpy(choice, scores, (size_t)num_experts * sizeof *choice);
+    if (!route_has_bias(routing)) return;
+    for (int64_t e = 0; e < num_experts; e++)
+        choice[e] = round_f32(scores[e] + bias_at(routing, e));
 }
 
 void fp8moe_route_token(const fp8moe_routing *routing, const double *logits, int64_t num_experts,
@@ -258,14 +244,10 @@ void fp8moe_route_token(const fp8moe_routing *routing, const double *logits, int
     double *scores = scratch;
     double *choice = scratch + num_experts;
     double *group_scores = scratch + 2 * num_experts;
-    scoring_rules[routing->scoring].score(scores, logits, num_experts);
-    memcpy(choice, scores, (size_t)num_experts * sizeof *choice);
-    if (has_bias(routing))
-        for (int64_t e = 0; e < num_experts; e++)
-            choice[e] = round_f32(scores[e] + bias_at(routing, e));
-    if (is_grouped(routing)) mask_groups(routing, choice, num_experts, group_scores);
-    choose_best(ids, routing->top_k, choice, num_experts);
+    route_score(routing, logits, num_experts, scores, choice);
+    if (route_is_grouped(routing)) mask_groups(routing, choice, num_experts, group_scores);
+    route_choose(ids, routing->top_k, choice, num_experts);
     for (int64_t k = 0; k < routing->top_k; k++)
         weights[k] = scores[ids[k]];
-    weigh(routing, weights);
+    route_weigh(routing, weights);
 }

@@ -52,8 +52,7 @@ double own_silu(double x)
     return x * own_sigmoid(x);
 }
 
-/* The lane order of kernels.h: partial sum i % 16, then one fixed tree. */
-static double lane_sum(const double *x, int64_t n)
+double own_sum(const double *x, int64_t n)
 {
     double lanes[16] = {0};
     for (int64_t i = 0; i < n; i++)
@@ -71,7 +70,7 @@ void own_softmax(double *p, const double *x, int64_t n)
         if (x[i] > largest) largest = x[i];
     for (int64_t i = 0; i < n; i++)
         p[i] = own_exp(x[i] - largest);
-    const double sum = lane_sum(p, n);
+    const double sum = own_sum(p, n);
     for (int64_t i = 0; i < n; i++)
         p[i] = round_f32(p[i] / sum);
 }

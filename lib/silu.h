@@ -14,8 +14,11 @@ double own_sigmoid(double x);
 /* x * sigmoid(x); NaN at -Inf as upstream's gate * sigmoid(gate) gives. */
 double own_silu(double x);
 
-/* p[i] = e^(x[i] - max) / sum, each rounded once to f32 (upstream's softmax in f32). Sum in the fixed
- * lane order of kernels.h. A NaN or +Inf among x makes every p NaN. In place is allowed. */
+/* The sum in the lane order of kernels.h: partial sum i % 16, then one fixed tree. */
+double own_sum(const double *x, int64_t n);
+
+/* p[i] = e^(x[i] - max) / sum, each rounded once to f32 (upstream's softmax in f32). Sum as
+ * own_sum(). A NaN or +Inf among x makes every p NaN. In place is allowed. */
 void own_softmax(double *p, const double *x, int64_t n);
 
 #endif
