@@ -62,8 +62,9 @@ static const kernels portable = {
     .decode = decode_portable,
 };
 
-/* Overwrite the slots an instruction set improves; NULL where this build has no such file. */
+/* NULL where this build has no file for an instruction set. */
 static void (*const initialisers[CPU_ISA_COUNT])(kernels *) = {
+    [CPU_PORTABLE] = NULL,
 #if defined(FP8MOE_HAVE_NEON)
     [CPU_NEON] = kernels_init_neon,
 #endif
