@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* Tried in this order; safetensors last, as its first bytes say least. */
-static const dump_format *const formats[] = {&dump_safetensors};
+static const dump_format *const formats[] = {&dump_npy, &dump_pt, &dump_npz, &dump_safetensors};
 
 static fp8moe_status no_memory(fp8moe_error *err)
 {
@@ -73,6 +73,18 @@ fp8moe_status dump_add_metadata(fp8moe_dump *dump, const char *key, const char *
     if (!pair->key || !pair->value) return no_memory(err);
     dump->metadata_count++;
     return FP8MOE_OK;
+}
+
+char *dump_stem(fp8moe_dump *dump)
+{
+    const char *const slash = strrchr(dump->path, '/');
+    const char *const base = slash ? slash + 1 : dump->path;
+    const char *const dot = strrchr(base, '.');
+    const size_t size = dot && dot > base ? (size_t)(dot - base) : strlen(base);
+    char *const stem = arena_text(&dump->memory, base, size);
+    if (!stem) return NULL;
+    const bool usable = size && check_name(stem, "", -1, NULL) == FP8MOE_OK;
+    return usable ? stem : arena_text(&dump->memory, "tensor", 6);
 }
 
 /* False when the elements or the strides overflow; a dimension of 0 must not hide that. */

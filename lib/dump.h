@@ -69,6 +69,11 @@ fp8moe_status dump_add_metadata(fp8moe_dump *dump, const char *key, const char *
 fp8moe_status dump_shape(const char *name, fp8moe_dtype dtype, size_t rank, const int64_t *shape,
                          int64_t offset, fp8moe_tensor *out, int64_t *bytes, fp8moe_error *err);
 
+/* A name, in the dump's memory, for what a file holds without naming it: the file's name without
+ * folders and without its last extension ("layer_3_output" for "/data/layer_3_output.npy"), or
+ * "tensor" where that is none that dump_add() takes. NULL: out of memory. */
+char *dump_stem(fp8moe_dump *dump);
+
 extern const dump_format dump_safetensors;
 extern const dump_format dump_npy;
 extern const dump_format dump_npz;

@@ -10,8 +10,9 @@
 #define LIMIT_COPIED_FILE_BYTES (1024 * 1024) /* smaller files are copied, larger ones mapped */
 
 /* names and tensors */
-#define LIMIT_NAME_BYTES 4096 /* a tensor's name or a metadata key */
-#define LIMIT_TENSORS 1000000 /* of one file; the largest public shards hold about 60,000 */
+#define LIMIT_NAME_BYTES 4096       /* a tensor's name or a metadata key */
+#define LIMIT_NAMES_BYTES (1 << 26) /* all names of a .pt file, where few bytes can make many */
+#define LIMIT_TENSORS 300000        /* of one file; the largest public shards hold about 60,000 */
 #define LIMIT_METADATA_PAIRS 100000
 
 /* JSON */
@@ -25,13 +26,14 @@
 
 /* zip: npz and pt */
 #define LIMIT_ZIP_ENTRIES 1000000
-#define LIMIT_ZIP_DIRECTORY_BYTES (INT64_C(1) << 30)
 #define LIMIT_ZIP_UNPACKED_BYTES (INT64_C(1) << 36) /* one deflated entry: 64 GiB */
 #define LIMIT_ZIP_RATIO 1100 /* unpacked to packed bytes; deflate itself cannot exceed 1032 */
 
 /* pickles */
-#define LIMIT_PICKLE_BYTES (INT64_C(1) << 28)
-#define LIMIT_PICKLE_VALUES 8000000 /* objects made, memo slots and stack entries each */
-#define LIMIT_PICKLE_DEPTH 64       /* nesting of dicts and lists when names are built */
+#define LIMIT_PICKLE_BYTES (INT64_C(1) << 32) /* numpy arrays stand within them */
+#define LIMIT_PICKLE_VALUES 8000000           /* objects and items of containers together */
+#define LIMIT_PICKLE_DEPTH 64                 /* open brackets, and nesting of dicts and lists */
+#define LIMIT_EXPANDED_ELEMENTS                                                                    \
+    (INT64_C(1) << 36) /* of a view that repeats its storage (stride 0) */
 
 #endif
