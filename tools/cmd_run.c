@@ -41,6 +41,7 @@ static fp8moe_status run_dump(const options *given, subject_dump *subject, writt
     for (fp8moe_stage stage = 0; stage < FP8MOE_STAGE_COUNT; stage++)
         seen.keep[stage] = all_stages || stage == FP8MOE_STAGE_OUTPUT;
     fp8moe_status st = subject_run(subject, out->recipe, &seen, &info, err);
+    if (st == FP8MOE_OK) settings_from_layer(&subject->settings, &info);
     if (st == FP8MOE_OK) st = write_stages(&seen, &subject->settings, out->output, err);
     for (fp8moe_stage stage = 0; stage < FP8MOE_STAGE_COUNT && st == FP8MOE_OK; stage++)
         if (seen.keep[stage] && seen.stage[stage].seen)

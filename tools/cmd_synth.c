@@ -151,7 +151,7 @@ static fp8moe_status open_layer(const options *given, const synth_plan *plan, co
     config.shuffle_sums = options_value(given, OPTION_NOISE) != NULL;
     CLI_TRY(parse_seed(given, OPTION_NOISE, &config.shuffle_seed, err));
     const fp8moe_status st = fp8moe_layer_open(&config, &layer->inputs, out, err);
-    if (st == FP8MOE_ERR_USAGE) settings_hint(all, err);
+    if (st == FP8MOE_ERR_USAGE) settings_hint(all, &layer->inputs, err);
     return st;
 }
 

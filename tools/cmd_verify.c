@@ -18,11 +18,21 @@ typedef struct judged_output {
     bool has_found;
 } judged_output;
 
+/* A recipe that was run, and what the layer turned out to be. */
+typedef struct verify_run {
+    const fp8moe_recipe *recipe;
+    fp8moe_layer_info info;
+} verify_run;
+
 typedef struct verify_job {
     subject_dump subject;
     fp8moe_compare_options options;
     judged_output outputs[FIELD_MAX_OUTPUTS];
     size_t output_count;
+    verify_run *runs;
+    size_t run_count;
+    fp8moe_error unfit; /* why the first recipe that auto could not try does not fit */
+    bool unfit_differs; /* others have other reasons */
     report_dump *report;
 } verify_job;
 
@@ -93,22 +103,6 @@ static void add_stages(verify_job *job, const fp8moe_recipe *recipe, const watch
     }
 }
 
-static void add_run_notes(verify_job *job, const fp8moe_recipe *recipe,
-                          const fp8moe_layer_info *info)
-{
-    if (info->padding_leaks)
-        report_add_note(
-            job->report,
-            "recipe %s: %lld outputs are NaN because an expert that the token was not routed to is "
-            "multiplied by 0 and holds NaN or Inf; first token %lld, local expert %lld",
-            recipe->name, (long long)info->padding_leaks, (long long)info->first_leak_token,
-            (long long)info->first_leak_expert);
-    if (info->foreign_slots)
-        report_add_note(job->report,
-                        "recipe %s: %lld routed slots belong to other ranks or hold id -1",
-                        recipe->name, (long long)info->foreign_slots);
-}
-
 /* Run one recipe and hold it against every output that wants it. */
 static fp8moe_status run_recipe(verify_job *job, const fp8moe_recipe *recipe, fp8moe_error *err)
 {
@@ -125,7 +119,8 @@ static fp8moe_status run_recipe(verify_job *job, const fp8moe_recipe *recipe, fp
                               err);
     if (st == FP8MOE_OK) {
         add_stages(job, recipe, &seen);
-        add_run_notes(job, recipe, &info);
+        job->runs = cli_resize(job->runs, (job->run_count + 1) * sizeof *job->runs);
+        job->runs[job->run_count++] = (verify_run){recipe, info};
     }
     scratch_free(&memory);
     return st;
@@ -156,11 +151,13 @@ static bool is_wanted(const verify_job *job, const fp8moe_recipe *recipe, bool b
     return false;
 }
 
-static void add_unfit(verify_job *job, const fp8moe_recipe *recipe, const char *reason)
+static void add_unfit(verify_job *job, const fp8moe_recipe *recipe, const fp8moe_error *reason)
 {
     for (size_t i = 0; i < job->output_count; i++)
         if (!job->outputs[i].recipe)
-            report_add_candidate(&job->outputs[i].found, recipe)->unfit = cli_copy(reason);
+            report_add_candidate(&job->outputs[i].found, recipe)->unfit = cli_copy(reason->message);
+    if (job->unfit.status == FP8MOE_OK) job->unfit = *reason;
+    job->unfit_differs |= strcmp(job->unfit.message, reason->message) != 0;
 }
 
 /* Run every recipe that some output asks for: by name, or because auto tries all that fit. */
@@ -171,8 +168,8 @@ static fp8moe_status run_recipes(verify_job *job, fp8moe_error *err)
     for (size_t i = 0; (recipe = fp8moe_recipe_at(i)); i++) {
         bool run = is_wanted(job, recipe, false);
         if (!run && is_wanted(job, recipe, true) && recipe->op == op) {
-            run = subject_fits(&job->subject, recipe, err);
-            if (!run) add_unfit(job, recipe, err->message);
+            CLI_TRY(subject_fits(&job->subject, recipe, &run, err));
+            if (!run) add_unfit(job, recipe, err);
         }
         if (run) CLI_TRY(run_recipe(job, recipe, err));
     }
@@ -191,17 +188,38 @@ static int compare_candidates(const void *a, const void *b)
     return x->recipe < y->recipe ? -1 : x->recipe > y->recipe;
 }
 
-/* Runs that auto only tried leave no stages behind. */
+/* Whether the report names a recipe; those that auto only tried leave no stages and notes behind.
+ */
+static bool is_named(const report_dump *dump, const fp8moe_recipe *recipe)
+{
+    bool named = dump->tensor_count == 0;
+    for (size_t i = 0; i < dump->tensor_count; i++)
+        named |= dump->tensors[i].recipe == recipe;
+    return named;
+}
+
 static void keep_named_stages(report_dump *dump)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < dump->stage_count; i++) {
-        bool named = dump->tensor_count == 0;
-        for (size_t k = 0; k < dump->tensor_count; k++)
-            named |= dump->tensors[k].recipe == dump->stages[i].recipe;
-        if (named) dump->stages[kept++] = dump->stages[i];
-    }
+    for (size_t i = 0; i < dump->stage_count; i++)
+        if (is_named(dump, dump->stages[i].recipe)) dump->stages[kept++] = dump->stages[i];
     dump->stage_count = kept;
+}
+
+static void add_run_notes(verify_job *job, const fp8moe_recipe *recipe,
+                          const fp8moe_layer_info *info)
+{
+    if (info->padding_leaks)
+        report_add_note(
+            job->report,
+            "recipe %s: %lld outputs are NaN because an expert that the token was not routed to is "
+            "multiplied by 0 and holds NaN or Inf; first token %lld, local expert %lld",
+            recipe->name, (long long)info->padding_leaks, (long long)info->first_leak_token,
+            (long long)info->first_leak_expert);
+    if (info->foreign_slots)
+        report_add_note(job->report,
+                        "recipe %s: %lld routed slots belong to other ranks or hold id -1",
+                        recipe->name, (long long)info->foreign_slots);
 }
 
 static void finish_output(verify_job *job, judged_output *output)
@@ -248,6 +266,11 @@ static void finish(verify_job *job)
     for (size_t i = 0; i < job->output_count; i++)
         finish_output(job, &job->outputs[i]);
     keep_named_stages(dump);
+    for (size_t i = 0; i < job->run_count; i++) {
+        if (!is_named(dump, job->runs[i].recipe)) continue;
+        settings_from_layer(&job->subject.settings, &job->runs[i].info);
+        add_run_notes(job, job->runs[i].recipe, &job->runs[i].info);
+    }
     add_notes(job);
     report_judge_dump(dump);
     if (!dump->reason)
@@ -262,16 +285,22 @@ static void finish(verify_job *job)
 
 /* ---- the command ---- */
 
+/* Auto found nothing to try: the one reason all have, or each recipe's own. */
 static fp8moe_status no_recipe_fits(const verify_job *job, const judged_output *output,
                                     fp8moe_error *err)
 {
     buffer why = {0};
-    for (size_t i = 0; i < output->found.candidate_count; i++)
-        buffer_format(&why, "%s%s", i ? "; " : "", output->found.candidates[i].unfit);
-    cli_fail(err, FP8MOE_ERR_UNSUPPORTED, "no recipe fits: %s",
-             why.data ? why.data : "there is none of this op");
+    for (size_t i = 0; i < output->found.candidate_count; i++) {
+        const char *unfit = output->found.candidates[i].unfit;
+        if (!why.data || !strstr(why.data, unfit))
+            buffer_format(&why, "%s%s", i ? "; " : "", unfit);
+    }
+    if (job->unfit_differs)
+        cli_fail(err, FP8MOE_ERR_UNSUPPORTED, "no recipe fits: %s", why.data);
+    else
+        *err = job->unfit;
     buffer_free(&why);
-    return cli_in_file(err, FP8MOE_ERR_UNSUPPORTED, fp8moe_dump_path(job->subject.dump));
+    return cli_in_file(err, err->status, fp8moe_dump_path(job->subject.dump));
 }
 
 static fp8moe_status verify_dump(const char *path, const options *given, verify_job *job,
@@ -299,6 +328,7 @@ static void free_job(verify_job *job)
             free(job->outputs[i].found.candidates[k].unfit);
         free(job->outputs[i].found.candidates);
     }
+    free(job->runs);
     subject_close(&job->subject);
 }
 

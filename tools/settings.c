@@ -340,12 +340,14 @@ void settings_config(const settings *all, const options *given, const fields *fo
     out->isa = isa ? isa_for_library(isa) : NULL;
 }
 
-void settings_hint(const settings *all, fp8moe_error *err)
+void settings_hint(const settings *all, const fp8moe_inputs *inputs, fp8moe_error *err)
 {
     static const setting_id asked[] = {SETTING_TARGET, SETTING_WEIGHTS_STAGE, SETTING_TOP_K};
+    const bool has_ids = fp8moe_tensor_present(&inputs->topk_ids);
     buffer out = {0};
     for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
         if (is_known(all, asked[i]) || !settings_has(all, asked[i])) continue;
+        if (asked[i] == SETTING_TOP_K && has_ids) continue;
         char *legal = legal_values(asked[i]);
         buffer_format(&out, "%s%s (%s)", out.size ? ", " : "; not given so far: ",
                       options_spelling(rows[asked[i]].option), legal);

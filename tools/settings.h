@@ -100,6 +100,6 @@ fp8moe_op settings_op(const settings *all);
 size_t settings_as_metadata(const settings *all, fp8moe_metadata out[SETTING_COUNT]);
 
 /* After fp8moe_layer_open() failed: add to a USAGE error which options would help. */
-void settings_hint(const settings *all, fp8moe_error *err);
+void settings_hint(const settings *all, const fp8moe_inputs *inputs, fp8moe_error *err);
 
 #endif

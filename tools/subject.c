@@ -53,6 +53,17 @@ fp8moe_status subject_open_file(const char *path, const options *given, fp8moe_d
     return FP8MOE_OK;
 }
 
+/* Every stage of --from must be there. */
+static fp8moe_status check_from(const subject_dump *subject, fp8moe_error *err)
+{
+    const char *name;
+    for (size_t at = 0; (name = options_next(subject->given, OPTION_FROM, &at));)
+        if (!fp8moe_tensor_present(&subject->fields.stages[fp8moe_stage_find(name)]))
+            return cli_fail(err, FP8MOE_ERR_NOT_FOUND, "--from %s: the dump holds no such stage",
+                            name);
+    return FP8MOE_OK;
+}
+
 fp8moe_status subject_open(const char *path, const options *given, subject_dump *out,
                            fp8moe_error *err)
 {
@@ -60,6 +71,7 @@ fp8moe_status subject_open(const char *path, const options *given, subject_dump 
     CLI_TRY(subject_open_file(path, given, &out->dump, err));
     CLI_TRY(fields_find(out->dump, given, &out->fields, err));
     CLI_TRY(settings_find(given, out->dump, &out->settings, err));
+    CLI_TRY(cli_in_file(err, check_from(out, err), path));
     return cli_in_file(err, settings_complete(&out->settings, &out->fields, err), path);
 }
 
@@ -72,55 +84,75 @@ void subject_close(subject_dump *subject)
 
 /* ---- running ---- */
 
-/* --from STAGE: hand the dump's tensor to the layer. */
-static fp8moe_status apply_from(const subject_dump *subject, const char *name, fp8moe_layer *layer,
-                                fp8moe_error *err)
-{
-    const fp8moe_stage stage = fp8moe_stage_find(name);
-    const fp8moe_tensor *dumped = &subject->fields.stages[stage];
-    if (!fp8moe_tensor_present(dumped))
-        return cli_fail(err, FP8MOE_ERR_NOT_FOUND, "--from %s: the dump holds no such stage", name);
-    return fp8moe_layer_from(layer, stage, dumped, err);
-}
-
-static fp8moe_status open_layer(const subject_dump *subject, const fp8moe_recipe *recipe,
-                                fp8moe_layer **out, fp8moe_error *err)
+static fp8moe_config config_of(const subject_dump *subject, const fp8moe_recipe *recipe)
 {
     fp8moe_config config;
-    if (recipe->op != settings_op(&subject->settings))
-        return cli_fail(err, FP8MOE_ERR_USAGE, "recipe %s is for --op %s, this dump is taken as %s",
-                        recipe->name, recipe->op == FP8MOE_OP_MOE ? "moe" : "linear",
-                        subject->settings.value[SETTING_OP].text);
     settings_config(&subject->settings, subject->given, &subject->fields, &config);
     config.recipe = recipe;
-    const fp8moe_status st = fp8moe_layer_open(&config, &subject->fields.inputs, out, err);
-    if (st == FP8MOE_ERR_USAGE) settings_hint(&subject->settings, err);
-    CLI_TRY(st);
-    const char *stage;
-    for (size_t at = 0; (stage = options_next(subject->given, OPTION_FROM, &at));)
-        CLI_TRY(apply_from(subject, stage, *out, err));
+    return config;
+}
+
+static fp8moe_status open_layer(const subject_dump *subject, const fp8moe_config *config,
+                                fp8moe_layer **out, fp8moe_error *err)
+{
+    const char *name;
+    if (config->recipe->op != settings_op(&subject->settings))
+        return cli_fail(err, FP8MOE_ERR_USAGE, "recipe %s is for --op %s, this dump is taken as %s",
+                        config->recipe->name,
+                        config->recipe->op == FP8MOE_OP_MOE ? "moe" : "linear",
+                        subject->settings.value[SETTING_OP].text);
+    CLI_TRY(fp8moe_layer_open(config, &subject->fields.inputs, out, err));
+    for (size_t at = 0; (name = options_next(subject->given, OPTION_FROM, &at));) {
+        const fp8moe_stage stage = fp8moe_stage_find(name);
+        CLI_TRY(fp8moe_layer_from(*out, stage, &subject->fields.stages[stage], err));
+    }
     return FP8MOE_OK;
 }
 
-fp8moe_status subject_run(subject_dump *subject, const fp8moe_recipe *recipe, watch *seen,
+fp8moe_status subject_run(const subject_dump *subject, const fp8moe_recipe *recipe, watch *seen,
                           fp8moe_layer_info *info, fp8moe_error *err)
 {
+    const fp8moe_config config = config_of(subject, recipe);
     fp8moe_layer *layer = NULL;
-    fp8moe_status st = open_layer(subject, recipe, &layer, err);
+    fp8moe_status st = open_layer(subject, &config, &layer, err);
+    if (st == FP8MOE_ERR_USAGE) settings_hint(&subject->settings, &subject->fields.inputs, err);
     if (st == FP8MOE_OK) st = watch_run(seen, layer, err);
-    if (st == FP8MOE_OK) {
-        fp8moe_layer_info_get(layer, info);
-        settings_from_layer(&subject->settings, info);
-    }
+    if (st == FP8MOE_OK) fp8moe_layer_info_get(layer, info);
     fp8moe_layer_close(layer);
     return cli_in_file(err, st, fp8moe_dump_path(subject->dump));
 }
 
-bool subject_fits(const subject_dump *subject, const fp8moe_recipe *recipe, fp8moe_error *err)
+/* ---- fitting ---- */
+
+static fp8moe_status try_to_fit(const subject_dump *subject, const fp8moe_config *config,
+                                fp8moe_error *err)
 {
-    fp8moe_config config;
-    settings_config(&subject->settings, subject->given, &subject->fields, &config);
-    config.recipe = recipe;
-    return recipe->op == settings_op(&subject->settings) &&
-           fp8moe_recipe_fits(recipe, &config, &subject->fields.inputs, err) == FP8MOE_OK;
+    fp8moe_layer *layer = NULL;
+    CLI_TRY(fp8moe_recipe_fits(config->recipe, config, &subject->fields.inputs, err));
+    const fp8moe_status st = open_layer(subject, config, &layer, err);
+    fp8moe_layer_close(layer);
+    return st;
+}
+
+fp8moe_status subject_fits(const subject_dump *subject, const fp8moe_recipe *recipe, bool *fits,
+                           fp8moe_error *err)
+{
+    fp8moe_error answered_err;
+    fp8moe_config config = config_of(subject, recipe);
+    const fp8moe_status st = try_to_fit(subject, &config, err);
+    *fits = st == FP8MOE_OK;
+    if (st != FP8MOE_ERR_USAGE) return FP8MOE_OK;
+    /* Is it the recipe that does not fit, or an answer that is missing? With any answer one sees.
+     */
+    if (!config.target) config.target = fp8moe_target_at(0);
+    if (config.weights_stage == FP8MOE_WEIGHTS_UNKNOWN)
+        config.weights_stage = FP8MOE_WEIGHTS_LOADED;
+    if (!config.routing.top_k && !fp8moe_tensor_present(&subject->fields.inputs.topk_ids))
+        config.routing.top_k = 1;
+    if (try_to_fit(subject, &config, &answered_err) == FP8MOE_OK) {
+        settings_hint(&subject->settings, &subject->fields.inputs, err);
+        return cli_in_file(err, st, fp8moe_dump_path(subject->dump));
+    }
+    *err = answered_err;
+    return FP8MOE_OK;
 }

@@ -25,16 +25,21 @@ fp8moe_status subject_open(const char *path, const options *given, subject_dump 
 void subject_close(subject_dump *subject);
 
 /*
- * Run a dump under a recipe, with the stages of --from taken from the dump. Settings that were
- * unknown and that the layer inferred are filled in.
+ * Run a dump under a recipe, with the stages of --from taken from the dump.
  *
  * @return OK; as fp8moe_layer_open(), fp8moe_layer_from() and fp8moe_layer_run(); NOT_FOUND where
  * the dump lacks a stage of --from
  */
-fp8moe_status subject_run(subject_dump *subject, const fp8moe_recipe *recipe, watch *seen,
+fp8moe_status subject_run(const subject_dump *subject, const fp8moe_recipe *recipe, watch *seen,
                           fp8moe_layer_info *info, fp8moe_error *err);
 
-/* Whether a recipe is for this op and can take these tensors; the reason why not goes to `err`. */
-bool subject_fits(const subject_dump *subject, const fp8moe_recipe *recipe, fp8moe_error *err);
+/*
+ * Whether a recipe of the dump's op can take its tensors and the stages of --from; where not, `err`
+ * holds the reason although the status is OK.
+ *
+ * @return OK; USAGE where that cannot be told before the user gives a setting: `err` asks for it
+ */
+fp8moe_status subject_fits(const subject_dump *subject, const fp8moe_recipe *recipe, bool *fits,
+                           fp8moe_error *err);
 
 #endif
