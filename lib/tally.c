@@ -189,7 +189,7 @@ bool tally_is_unstructured(const tally *t)
 {
     fp8moe_statistic all[FP8MOE_STATISTICS];
     const int count = tally_statistics(t, all);
-    if (t->classes[ELEMENT_NONFINITE] || !count || all[0].seen > 0.1) return false;
+    if (t->classes[ELEMENT_NONFINITE] || !count || all[0].seen > 0.05) return false;
     const double larger = all[0].seen > all[0].limit ? all[0].seen / all[0].limit : 1;
     for (int i = 1; i < count; i++)
         if (all[i].seen > 2 * larger * all[i].limit) return false;
