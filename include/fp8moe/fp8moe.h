@@ -6,14 +6,17 @@
 #define FP8MOE_FP8MOE_H
 
 #include <fp8moe/buckets.h>
+#include <fp8moe/checkpoint.h>
 #include <fp8moe/compare.h>
 #include <fp8moe/cost.h>
 #include <fp8moe/dump.h>
 #include <fp8moe/fingerprint.h>
 #include <fp8moe/gate.h>
+#include <fp8moe/isa.h>
 #include <fp8moe/moe.h>
 #include <fp8moe/profile.h>
 #include <fp8moe/route.h>
+#include <fp8moe/route_check.h>
 #include <fp8moe/status.h>
 #include <fp8moe/tensor.h>
 
