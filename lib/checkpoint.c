@@ -79,6 +79,16 @@ const char *fp8moe_checkpoint_file_at(const fp8moe_checkpoint *c, const void *ad
     return NULL;
 }
 
+/* The file an error is about: that of its tensor, else the folder. */
+static fp8moe_status in_file(const fp8moe_checkpoint *c, fp8moe_status status, fp8moe_error *err)
+{
+    const shard_entry *const entry =
+        err && status != FP8MOE_OK ? shards_find(&c->tensors, err->tensor) : NULL;
+    if (entry && !err->file[0])
+        return folder_error(&c->folder, c->tensors.files[entry->shard].name, status, err);
+    return error_in_file(err, status, c->folder.path);
+}
+
 /* ---- one weight ---- */
 
 /* The name of what belongs to a weight: `add` in place of its last part `cut`. False where it does
@@ -173,7 +183,7 @@ fp8moe_status fp8moe_checkpoint_weight(fp8moe_checkpoint *c, const char *name, f
     fp8moe_status status = read_weight(c, name, out, err);
     if (status == FP8MOE_OK) status = check(c, out, -1, -1, name, &checked, err);
     shards_hold(&c->tensors);
-    return error_in_file(err, status, c->folder.path);
+    return in_file(c, status, err);
 }
 
 /* ---- layers ---- */
@@ -526,7 +536,7 @@ fp8moe_status fp8moe_checkpoint_moe(fp8moe_checkpoint *c, size_t layer, const fp
         *out = read;
     else
         fp8moe_moe_weights_free(&read);
-    return error_in_file(err, status, c->folder.path);
+    return in_file(c, status, err);
 }
 
 void fp8moe_moe_weights_free(fp8moe_moe_weights *weights)
@@ -572,5 +582,5 @@ fp8moe_status fp8moe_checkpoint_describe(fp8moe_checkpoint *c, size_t layer, fp8
     shards_drop(&c->tensors);
     (void)snprintf(experts, sizeof experts, "%sexperts", r.layer->seen.prefix);
     if (status == FP8MOE_OK) out->unconverted = model_config_is_unconverted(&c->config, experts);
-    return error_in_file(err, status, c->folder.path);
+    return in_file(c, status, err);
 }

@@ -75,8 +75,10 @@ static const struct {
     {"scoring_func", FIELD_TEXT, FIELD(scoring_func)},
 };
 
+/* One number a layer, as some models have it, is none of the model. */
 static fp8moe_status set_count(const scope *s, const json_value *value, int64_t *out)
 {
+    if (value->type == JSON_ARRAY) return FP8MOE_OK;
     if (value->type != JSON_I64 || value->i64 < 0)
         return wrong_type(value, "a whole number of at least 0", s->err);
     if (!*out) *out = value->i64;
