@@ -4,6 +4,7 @@
 #include "kernels_isa.h"
 
 #include <assert.h>
+#include <fp8moe/isa.h>
 #include <string.h>
 
 static double sum_lanes(double s[LANES])
@@ -95,4 +96,22 @@ bool kernels_init(kernels *out, const char *isa, bool use_blas)
         if (initialisers[i] && cpu_has(i)) initialisers[i](out);
     if (use_blas && out->dot_exact == portable.dot_exact) kernels_init_blas(out);
     return true;
+}
+
+const char *fp8moe_isa_at(size_t index)
+{
+    return index < CPU_ISA_COUNT ? cpu_isa_name((cpu_isa)index) : NULL;
+}
+
+bool fp8moe_isa_present(const char *name)
+{
+    kernels k;
+    return strcmp(name, "all") != 0 && kernels_init(&k, name, false) && !strcmp(k.name, name);
+}
+
+const char *fp8moe_isa_best(void)
+{
+    kernels k;
+    (void)kernels_init(&k, NULL, false);
+    return k.name;
 }

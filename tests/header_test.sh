@@ -1,5 +1,5 @@
 #!/bin/sh
-# Every public header compiles alone, as C99, C11 and C++11, with no warning.
+# Every public header compiles alone, as C99, C11 and C++11, with no warning; fp8moe.h includes them all.
 #
 # usage: header_test.sh C_COMPILER [C++_COMPILER]; without the second C++ is left out, and said so
 set -u
@@ -13,6 +13,10 @@ for header in include/fp8moe/*.h; do
             "-DHEADER=<${header#include/}>" tests/header_test.c || failed=1
         count=$((count + 1))
     done
+    if [ "$header" != include/fp8moe/fp8moe.h ] && ! grep -q "<${header#include/}>" include/fp8moe/fp8moe.h; then
+        echo "fp8moe.h does not include <${header#include/}>"
+        failed=1
+    fi
 done
 echo "$count compilations"
 [ -n "$cxx" ] || echo "C++ SKIPPED: no compiler"

@@ -5,6 +5,7 @@
 #include "kernels.h"
 #include "parallel.h"
 
+#include <fp8moe/isa.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -462,6 +463,20 @@ static void test_names_cap_the_instruction_set(void **state)
     assert_false(kernels_init(&k, "", true));
 }
 
+static void test_public_names(void **state)
+{
+    (void)state;
+    for (cpu_isa isa = CPU_PORTABLE; isa < CPU_ISA_COUNT; isa++)
+        assert_string_equal(fp8moe_isa_at(isa), cpu_isa_name(isa));
+    assert_null(fp8moe_isa_at(CPU_ISA_COUNT));
+    assert_true(fp8moe_isa_present("portable"));
+    assert_true(fp8moe_isa_present(fp8moe_isa_best()));
+    assert_string_equal(fp8moe_isa_best(), kernels_named(NULL, false).name);
+    assert_false(fp8moe_isa_present("amx"));
+    assert_false(fp8moe_isa_present("all"));
+    assert_false(fp8moe_isa_present("avx3"));
+}
+
 /* ---- --bench ---- */
 
 #define BENCH_BYTES ((size_t)256 << 20)
@@ -554,6 +569,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_sums_of_zeros_are_positive),
         cmocka_unit_test(test_decode_reads_any_table),
         cmocka_unit_test(test_names_cap_the_instruction_set),
+        cmocka_unit_test(test_public_names),
     };
     find_variants();
     if (argc > 1 && !strcmp(argv[1], "--bench")) return bench();
