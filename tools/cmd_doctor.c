@@ -1,5 +1,4 @@
 /* doctor: is this machine, as this process runs on it, fit for exact arithmetic? */
-#include "isa.h"
 #include "report.h"
 
 #include <stdlib.h>
@@ -135,9 +134,9 @@ static void check_dots(doctor *out)
 static void check_machine(doctor *out)
 {
     buffer sets = {0};
-    for (size_t i = 0; isa_at(i); i++)
-        if (strcmp(isa_at(i), "all") && isa_is_present(isa_at(i)))
-            buffer_format(&sets, "%s%s", sets.size ? ", " : "", isa_at(i));
+    for (size_t i = 0; fp8moe_isa_at(i); i++)
+        if (fp8moe_isa_present(fp8moe_isa_at(i)))
+            buffer_format(&sets, "%s%s", sets.size ? ", " : "", fp8moe_isa_at(i));
     add_check(out, "instruction sets", true, sets.data);
     add_check(out, "processors", true, cli_text("%d", cli_processors()));
     add_check(out, "version", true,

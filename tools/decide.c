@@ -27,11 +27,12 @@ static char *counterpart(const report_tensor *tensor)
 static void add_difference(const fp8moe_comparison *c, buffer *out)
 {
     if (c->nonfinite_differs)
-        buffer_format(
-            out,
-            ": %lld elements are NaN or Inf on one side only, the first at row %lld, column %lld",
-            (long long)c->nonfinite_differs, (long long)c->first_nonfinite_differs_row,
-            (long long)c->first_nonfinite_differs_column);
+        buffer_format(out,
+                      ": %lld of %lld elements are NaN or Inf on one side only, the first at row "
+                      "%lld, column %lld",
+                      (long long)c->nonfinite_differs, (long long)(c->count - c->padding),
+                      (long long)c->first_nonfinite_differs_row,
+                      (long long)c->first_nonfinite_differs_column);
     else
         buffer_format(out, ": %.4g %% of %lld elements are identical", 100 * c->identical_share,
                       (long long)(c->count - c->padding));

@@ -1,7 +1,5 @@
 #include "settings.h"
 
-#include "isa.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -299,11 +297,16 @@ fp8moe_status settings_check_machine(const options *given, fp8moe_error *err)
         return cli_fail(err, FP8MOE_ERR_USAGE,
                         "--threads '%s': expected a whole number from 1 to 1024", threads);
     const char *isa = options_value(given, OPTION_ISA);
-    if (!isa || isa_for_library(isa)) return FP8MOE_OK;
+    if (!isa || !strcmp(isa, "all")) return FP8MOE_OK;
     buffer known = {0};
-    for (size_t i = 0; isa_at(i); i++)
-        buffer_format(&known, "%s%s", i ? ", " : "", isa_at(i));
-    cli_fail(err, FP8MOE_ERR_USAGE, "--isa '%s': expected one of %s", isa, known.data);
+    for (size_t i = 0; fp8moe_isa_at(i); i++) {
+        if (!strcmp(isa, fp8moe_isa_at(i))) {
+            buffer_free(&known);
+            return FP8MOE_OK;
+        }
+        buffer_format(&known, "%s, ", fp8moe_isa_at(i));
+    }
+    cli_fail(err, FP8MOE_ERR_USAGE, "--isa '%s': expected one of %sall", isa, known.data);
     buffer_free(&known);
     return FP8MOE_ERR_USAGE;
 }
@@ -336,8 +339,7 @@ void settings_config(const settings *all, const options *given, const fields *fo
     out->replicate_expert = value[SETTING_REPLICATE_EXPERT].integer != 0;
     parse_block(value[SETTING_WEIGHT_BLOCK_SIZE].text, &out->block_rows, &out->block_cols);
     out->threads = settings_threads(given);
-    const char *isa = options_value(given, OPTION_ISA);
-    out->isa = isa ? isa_for_library(isa) : NULL;
+    out->isa = options_value(given, OPTION_ISA);
 }
 
 void settings_hint(const settings *all, const fp8moe_inputs *inputs, fp8moe_error *err)

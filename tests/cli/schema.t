@@ -2,8 +2,19 @@ The validator of these tests does reject: a key too many, one too few, a wrong t
 
   $ fp8moe synth --shape T=1,E=2,K=1,H=64,I=32 --recipe gather --target ocp -o a.safetensors > /dev/null
   $ fp8moe verify a.safetensors --format json > report.json; validate report.json
+  report.json: fp8moe.report/1: valid
   $ sed 's/"padding": 0/"paddings": 0/' report.json > broken.json; validate broken.json
+  broken.json: fp8moe.report/1: $.dumps[0].tensors[0]: unknown key paddings
+  [1]
   $ sed 's/"command": "verify"/"command": "verfy"/' report.json > broken.json; validate broken.json
+  broken.json: fp8moe.report/1: $.command: 'verfy' is none of ['verify', 'compare']
+  [1]
   $ sed 's/"count": 64/"count": "64"/' report.json > broken.json; validate broken.json
+  broken.json: fp8moe.report/1: $.dumps[0].tensors[0].count: '64' is not integer
+  [1]
   $ sed 's/"identical_share": 1/"identical_share": 2/' report.json > broken.json; validate broken.json
+  broken.json: fp8moe.report/1: $.dumps[0].tensors[0].identical_share: 2 is above 1
+  [1]
   $ sed 's/"seconds": .*,/"seconds": null,/' report.json > broken.json; validate broken.json
+  broken.json: fp8moe.report/1: $.timing.seconds: None is not number
+  [1]
