@@ -51,6 +51,10 @@ static int check_row(char *const columns[COLUMNS])
         strcmp(err.tensor, columns[3]) == 0 && strcmp(err.message, columns[4]) == 0 &&
         strcmp(err.file, path) == 0)
         return 0;
+    if (strstr(err.message, "was built without zlib")) {
+        print_message("%s: SKIPPED, %s\n", columns[0], err.message);
+        return 0;
+    }
     print_error("%s: got %s | %lld | %s | %s\n", columns[0], fp8moe_status_name(status),
                 (long long)err.offset, err.tensor, err.message);
     return 1;
