@@ -10,22 +10,27 @@
  * Public interface and libc only: it also runs where nothing else is installed. */
 #include <fp8moe/fp8moe.h>
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Nothing a multiple of 128 or 16: partial blocks, odd ends of dots. The window leaves experts out. */
+/* Nothing a multiple of 16 or of a block: partial blocks, odd ends of dots. Blocks are not square, and
+ * the window leaves experts out. */
 enum {
-    TOKENS = 24,
-    HIDDEN = 200,
-    INTER = 136,
-    EXPERTS = 6,
-    LOCAL = 4,
+    TOKENS = 16,
+    HIDDEN = 136,
+    INTER = 100,
+    EXPERTS = 5,
+    LOCAL = 3,
     TOP_K = 3,
     OUTPUTS = 37,
-    BLOCK = 128,
-    HIDDEN_BLOCKS = (HIDDEN + BLOCK - 1) / BLOCK,
-    INTER_BLOCKS = (INTER + BLOCK - 1) / BLOCK
+    BLOCK_ROWS = 48,
+    BLOCK_COLS = 64,
+    W13_GRID_ROWS = 2 * ((INTER + BLOCK_ROWS - 1) / BLOCK_ROWS),
+    W13_GRID_COLS = (HIDDEN + BLOCK_COLS - 1) / BLOCK_COLS,
+    W2_GRID_ROWS = (HIDDEN + BLOCK_ROWS - 1) / BLOCK_ROWS,
+    W2_GRID_COLS = (INTER + BLOCK_COLS - 1) / BLOCK_COLS
 };
 
 /* ---- the layer ---- */
@@ -37,14 +42,14 @@ static struct {
     uint8_t w2_codes[LOCAL][HIDDEN][INTER];
     uint16_t w13_bf16[LOCAL][2 * INTER][HIDDEN];
     uint16_t w2_bf16[LOCAL][HIDDEN][INTER];
-    uint32_t w13_block_scale[LOCAL][2 * INTER_BLOCKS][HIDDEN_BLOCKS]; /* f32 bits, as all below */
-    uint32_t w2_block_scale[LOCAL][HIDDEN_BLOCKS][INTER_BLOCKS];
+    uint32_t w13_block_scale[LOCAL][W13_GRID_ROWS][W13_GRID_COLS]; /* f32 bits, as all below */
+    uint32_t w2_block_scale[LOCAL][W2_GRID_ROWS][W2_GRID_COLS];
     uint32_t w13_row_scale[LOCAL][2 * INTER];
     uint32_t w2_row_scale[LOCAL][HIDDEN];
     uint32_t w13_input_scale[LOCAL], w2_input_scale[LOCAL];
     uint8_t linear_codes[OUTPUTS][HIDDEN];
     uint16_t linear_bf16[OUTPUTS][HIDDEN];
-    uint32_t linear_block_scale[1][HIDDEN_BLOCKS], linear_row_scale[OUTPUTS], linear_input_scale[1];
+    uint32_t linear_block_scale[1][W13_GRID_COLS], linear_row_scale[OUTPUTS], linear_input_scale[1];
 } layer;
 
 static uint32_t random_state;
@@ -97,13 +102,13 @@ static void make_layer(void)
     fill_scale(layer.w2_input_scale, LOCAL, 122);
     fill_codes(&layer.linear_codes[0][0], sizeof layer.linear_codes);
     fill_bf16(&layer.linear_bf16[0][0], sizeof layer.linear_bf16 / 2, 120);
-    fill_scale(&layer.linear_block_scale[0][0], HIDDEN_BLOCKS, 116);
+    fill_scale(&layer.linear_block_scale[0][0], W13_GRID_COLS, 116);
     fill_scale(layer.linear_row_scale, OUTPUTS, 116);
     fill_scale(layer.linear_input_scale, 1, 120);
 
     memset(layer.hidden_states[7], 0, sizeof layer.hidden_states[7]); /* padding */
     layer.hidden_states[11][3] = 0x7FC0;                              /* NaN */
-    layer.hidden_states[12][199] = 0xFF80;                            /* -Inf */
+    layer.hidden_states[12][HIDDEN - 1] = 0xFF80;                            /* -Inf */
     layer.hidden_states[13][0] = 0x0001;                              /* a subnormal */
 }
 
@@ -128,8 +133,8 @@ static void set_experts(fp8moe_inputs *in, weights form)
     in->w13_weight = VIEW(layer.w13_codes, FP8MOE_DTYPE_F8_E4M3, LOCAL, 2 * INTER, HIDDEN);
     in->w2_weight = VIEW(layer.w2_codes, FP8MOE_DTYPE_F8_E4M3, LOCAL, HIDDEN, INTER);
     if (form == BLOCKS) {
-        in->w13_scale = VIEW(layer.w13_block_scale, FP8MOE_DTYPE_F32, LOCAL, 2 * INTER_BLOCKS, HIDDEN_BLOCKS);
-        in->w2_scale = VIEW(layer.w2_block_scale, FP8MOE_DTYPE_F32, LOCAL, HIDDEN_BLOCKS, INTER_BLOCKS);
+        in->w13_scale = VIEW(layer.w13_block_scale, FP8MOE_DTYPE_F32, LOCAL, W13_GRID_ROWS, W13_GRID_COLS);
+        in->w2_scale = VIEW(layer.w2_block_scale, FP8MOE_DTYPE_F32, LOCAL, W2_GRID_ROWS, W2_GRID_COLS);
     } else {
         in->w13_scale = VIEW(layer.w13_row_scale, FP8MOE_DTYPE_F32, LOCAL, 2 * INTER, 1);
         in->w2_scale = VIEW(layer.w2_row_scale, FP8MOE_DTYPE_F32, LOCAL, HIDDEN, 1);
@@ -144,7 +149,7 @@ static void set_linear(fp8moe_inputs *in, weights form)
     }
     in->weight = VIEW(layer.linear_codes, FP8MOE_DTYPE_F8_E4M3, OUTPUTS, HIDDEN);
     in->weight_scale = form == BLOCKS
-                           ? VIEW(layer.linear_block_scale, FP8MOE_DTYPE_F32, 1, HIDDEN_BLOCKS)
+                           ? VIEW(layer.linear_block_scale, FP8MOE_DTYPE_F32, 1, W13_GRID_COLS)
                            : VIEW(layer.linear_row_scale, FP8MOE_DTYPE_F32, OUTPUTS);
 }
 
@@ -173,17 +178,24 @@ typedef struct text {
     size_t size, room;
 } text;
 
-static void add_line(text *t, const char *label, const char *stage, const char *hex)
+static void add_line(text *t, const char *format, ...)
 {
-    if (t->room - t->size < 1024) {
-        t->room = 2 * t->room + 4096;
+    enum { LONGEST_LINE = 1024 };
+    if (t->room - t->size < LONGEST_LINE) {
+        t->room = 2 * t->room + LONGEST_LINE;
         t->data = realloc(t->data, t->room);
         if (!t->data) abort();
     }
-    t->size += (size_t)snprintf(t->data + t->size, t->room - t->size, "%s %s %s\n", label, stage, hex);
+    va_list arguments;
+    va_start(arguments, format);
+    t->size += (size_t)vsnprintf(t->data + t->size, LONGEST_LINE, format, arguments);
+    va_end(arguments);
 }
 
-typedef fp8moe_fingerprint *stage_hashes[FP8MOE_STAGE_COUNT];
+typedef struct stage_hashes {
+    bool output_only;
+    fp8moe_fingerprint *of[FP8MOE_STAGE_COUNT];
+} stage_hashes;
 
 static fp8moe_status hash_stage(void *user, fp8moe_stage stage, int64_t first_token,
                                 const fp8moe_tensor *rows, const fp8moe_tensor *total,
@@ -191,11 +203,12 @@ static fp8moe_status hash_stage(void *user, fp8moe_stage stage, int64_t first_to
 {
     stage_hashes *const hashes = user;
     (void)first_token;
-    if (!(*hashes)[stage]) {
-        const fp8moe_status status = fp8moe_fingerprint_open(total, &(*hashes)[stage], err);
+    if (hashes->output_only && stage != FP8MOE_STAGE_OUTPUT) return FP8MOE_OK;
+    if (!hashes->of[stage]) {
+        const fp8moe_status status = fp8moe_fingerprint_open(total, &hashes->of[stage], err);
         if (status != FP8MOE_OK) return status;
     }
-    fp8moe_fingerprint_add((*hashes)[stage], rows);
+    fp8moe_fingerprint_add(hashes->of[stage], rows);
     return FP8MOE_OK;
 }
 
@@ -216,6 +229,8 @@ static void run(text *out, const way *how, const fp8moe_recipe *recipe, const ch
     config.target = target;
     config.recipe = recipe;
     config.weights_stage = FP8MOE_WEIGHTS_CHECKPOINT;
+    config.block_rows = BLOCK_ROWS;
+    config.block_cols = BLOCK_COLS;
     config.isa = how->isa;
     config.threads = how->threads;
     config.use_blas = how->use_blas;
@@ -228,8 +243,8 @@ static void run(text *out, const way *how, const fp8moe_recipe *recipe, const ch
 
     fp8moe_error err;
     fp8moe_layer *opened = NULL;
-    stage_hashes hashes = {NULL};
-    const fp8moe_observer observer = {hash_stage, hashes};
+    stage_hashes hashes = {.output_only = label != recipe->name};
+    const fp8moe_observer observer = {hash_stage, &hashes};
     fp8moe_status status = fp8moe_layer_open(&config, &in, &opened, &err);
     if (status == FP8MOE_OK) status = fp8moe_layer_run(opened, &observer, NULL, &err);
     if (status != FP8MOE_OK) {
@@ -237,12 +252,11 @@ static void run(text *out, const way *how, const fp8moe_recipe *recipe, const ch
         exit(1);
     }
     for (int stage = 0; stage < FP8MOE_STAGE_COUNT; stage++) {
-        char hex[FP8MOE_FINGERPRINT_SIZE], place[512];
-        if (!hashes[stage]) continue;
-        fp8moe_fingerprint_close(hashes[stage], hex);
-        (void)snprintf(place, sizeof place, "%s %s %s", label, target->name, weights_name[form]);
-        if (label == recipe->name || stage == FP8MOE_STAGE_OUTPUT)
-            add_line(out, place, fp8moe_stage_name((fp8moe_stage)stage), hex);
+        char hex[FP8MOE_FINGERPRINT_SIZE];
+        if (!hashes.of[stage]) continue;
+        fp8moe_fingerprint_close(hashes.of[stage], hex);
+        add_line(out, "%s %s %s %s %s\n", label, target->name, weights_name[form],
+                 fp8moe_stage_name((fp8moe_stage)stage), hex);
     }
     fp8moe_layer_close(opened);
 }
