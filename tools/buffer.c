@@ -68,6 +68,18 @@ void buffer_wrap(buffer *out, int column, int indent, int width, const char *tex
     buffer_add(out, "\n");
 }
 
+void buffer_line(buffer *out, int indent, const char *label, const char *format, ...)
+{
+    buffer words = {0};
+    va_list arguments;
+    va_start(arguments, format);
+    buffer_format_list(&words, format, arguments);
+    va_end(arguments);
+    buffer_format(out, "%*s%-*s ", indent, "", BUFFER_LABEL, label);
+    buffer_wrap(out, indent + BUFFER_LABEL + 1, indent + BUFFER_LABEL + 1, CLI_WIDTH, words.data);
+    buffer_free(&words);
+}
+
 void buffer_free(buffer *out)
 {
     free(out->data);

@@ -23,6 +23,12 @@ void buffer_format_list(buffer *out, const char *format, va_list arguments)
  * Ends the line. */
 void buffer_wrap(buffer *out, int column, int indent, int width, const char *text);
 
+#define BUFFER_LABEL 14 /* columns of a line's label */
+
+/* "    label          words", wrapped under the words: a line of a report. */
+void buffer_line(buffer *out, int indent, const char *label, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
 void buffer_free(buffer *out);
 
 #endif

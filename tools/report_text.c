@@ -5,24 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- lines ---- */
-
-#define LABEL 14 /* columns of "    identical  " */
-
-/* "    label     words", wrapped under the words. */
-static void add_line(buffer *out, int indent, const char *label, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
-static void add_line(buffer *out, int indent, const char *label, const char *format, ...)
-{
-    buffer words = {0};
-    va_list arguments;
-    va_start(arguments, format);
-    buffer_format_list(&words, format, arguments);
-    va_end(arguments);
-    buffer_format(out, "%*s%-*s ", indent, "", LABEL, label);
-    buffer_wrap(out, indent + LABEL + 1, indent + LABEL + 1, CLI_WIDTH, words.data);
-    buffer_free(&words);
-}
+/* ---- shapes ---- */
 
 static const char *form_text(const fp8moe_tensor *form, char text[160])
 {
@@ -43,7 +26,7 @@ static void add_settings(buffer *out, const settings *all)
             if (settings_has(all, id) && all->value[id].source == source)
                 buffer_format(&words, "%s%s %s", words.size ? ", " : "", setting_name(id),
                               all->value[id].text);
-        if (words.size) add_line(out, 2, setting_source_name(source), "%s", words.data);
+        if (words.size) buffer_line(out, 2, setting_source_name(source), "%s", words.data);
         buffer_free(&words);
     }
 }
@@ -53,21 +36,21 @@ static void add_settings(buffer *out, const settings *all)
 static void add_nonfinite(buffer *out, const fp8moe_comparison *c)
 {
     if (c->first_nonfinite_row < 0) return;
-    add_line(out, 4, "non-finite",
-             "%lld differ, %lld equal; expected %lld NaN, %lld Inf; dumped %lld NaN, %lld Inf; "
-             "first at row %lld, "
-             "column %lld",
-             (long long)c->nonfinite_differs, (long long)c->nonfinite_same,
-             (long long)c->expected_nan, (long long)c->expected_inf, (long long)c->got_nan,
-             (long long)c->got_inf, (long long)c->first_nonfinite_row,
-             (long long)c->first_nonfinite_column);
+    buffer_line(out, 4, "non-finite",
+                "%lld differ, %lld equal; expected %lld NaN, %lld Inf; dumped %lld NaN, %lld Inf; "
+                "first at row %lld, "
+                "column %lld",
+                (long long)c->nonfinite_differs, (long long)c->nonfinite_same,
+                (long long)c->expected_nan, (long long)c->expected_inf, (long long)c->got_nan,
+                (long long)c->got_inf, (long long)c->first_nonfinite_row,
+                (long long)c->first_nonfinite_column);
 }
 
 static void add_steps(buffer *out, const char *label, const char *where,
                       const fp8moe_distribution *d)
 {
-    add_line(out, 4, label, "%smean %.3g, median %g, p99 %g, p99.9 %g, largest %g", where, d->mean,
-             d->p50, d->p99, d->p999, d->max);
+    buffer_line(out, 4, label, "%smean %.3g, median %g, p99 %g, p99.9 %g, largest %g", where,
+                d->mean, d->p50, d->p99, d->p999, d->max);
 }
 
 static const char *bar_text(bool exceeds)
@@ -78,30 +61,32 @@ static const char *bar_text(bool exceeds)
 static void add_distances(buffer *out, const fp8moe_comparison *c)
 {
     char grid[32];
-    add_line(out, 4, "distance",
-             "rel-L2 %.3g, cosine %.6f, gain %.5f, calc_diff %.3g, max abs %.3g, max rel %.3g",
-             c->rel_l2, c->cosine, c->gain, c->calc_diff, c->max_abs, c->max_rel);
+    buffer_line(out, 4, "distance",
+                "rel-L2 %.3g, cosine %.6f, gain %.5f, calc_diff %.3g, max abs %.3g, max rel %.3g",
+                c->rel_l2, c->cosine, c->gain, c->calc_diff, c->max_abs, c->max_rel);
     snprintf(grid, sizeof grid, "%s grid: ", fp8moe_grid_name(c->grid));
     add_steps(out, "FP8 steps", grid, &c->fp8);
     add_steps(out, "bf16 steps", "", &c->bf16);
-    add_line(out, 4, "upstream",
-             "%g FP8-ULP %s the bar of 2, %.3g relative %s that of 0.05; %.3g %% of the elements "
-             "lie below 2^-10, "
-             "where that measure sees nothing",
-             c->upstream_ulp, bar_text(c->upstream_ulp_exceeds), c->upstream_relative,
-             bar_text(c->upstream_relative_exceeds), 100 * c->below_resolution);
+    buffer_line(
+        out, 4, "upstream",
+        "%g FP8-ULP %s the bar of 2, %.3g relative %s that of 0.05; %.3g %% of the elements "
+        "lie below 2^-10, "
+        "where that measure sees nothing",
+        c->upstream_ulp, bar_text(c->upstream_ulp_exceeds), c->upstream_relative,
+        bar_text(c->upstream_relative_exceeds), 100 * c->below_resolution);
 }
 
 static void add_worst(buffer *out, const fp8moe_comparison *c)
 {
     if (c->worst_count == 0) return;
-    buffer_format(out, "    %-*s %8s %8s %14s %14s %6s %6s %6s\n", LABEL, "worst", "row", "column",
-                  "expected", "dumped", "bf16", "FP8", "codes");
+    buffer_format(out, "    %-*s %8s %8s %14s %14s %6s %6s %6s\n", BUFFER_LABEL, "worst", "row",
+                  "column", "expected", "dumped", "bf16", "FP8", "codes");
     for (int i = 0; i < c->worst_count; i++) {
         const fp8moe_worst *w = &c->worst[i];
-        buffer_format(out, "    %-*s %8lld %8lld %14.7g %14.7g %6lld %6d  %02X %02X\n", LABEL, "",
-                      (long long)w->row, (long long)w->column, w->expected, w->got,
-                      (long long)w->bf16_distance, w->fp8_distance, w->expected_code, w->got_code);
+        buffer_format(out, "    %-*s %8lld %8lld %14.7g %14.7g %6lld %6d  %02X %02X\n",
+                      BUFFER_LABEL, "", (long long)w->row, (long long)w->column, w->expected,
+                      w->got, (long long)w->bf16_distance, w->fp8_distance, w->expected_code,
+                      w->got_code);
     }
 }
 
@@ -110,26 +95,26 @@ static void add_open_axes(buffer *out, const fp8moe_recipe *recipe)
     buffer words = {0};
     for (size_t i = 0; i < FP8MOE_MAX_AXES && recipe->axes[i].name; i++)
         buffer_format(&words, "%s%s", i ? "; " : "", recipe->axes[i].name);
-    if (words.size) add_line(out, 4, "open", "%s", words.data);
+    if (words.size) buffer_line(out, 4, "open", "%s", words.data);
     buffer_free(&words);
 }
 
 static void add_recipe(buffer *out, const report_tensor *tensor)
 {
     if (!tensor->recipe) return;
-    add_line(out, 4, "recipe", "%s, chosen by %s; evidence: %s, %s", tensor->recipe->name,
-             recipe_source_name(tensor->source), fp8moe_evidence_name(tensor->recipe->evidence),
-             tensor->recipe->evidence_text);
+    buffer_line(out, 4, "recipe", "%s, chosen by %s; evidence: %s, %s", tensor->recipe->name,
+                recipe_source_name(tensor->source), fp8moe_evidence_name(tensor->recipe->evidence),
+                tensor->recipe->evidence_text);
     add_open_axes(out, tensor->recipe);
     for (size_t i = 0; i < tensor->candidate_count; i++) {
         const report_candidate *candidate = &tensor->candidates[i];
         const char *label = i ? "" : "tried";
         if (candidate->unfit)
-            add_line(out, 4, label, "%s: does not fit: %s", candidate->recipe->name,
-                     candidate->unfit);
+            buffer_line(out, 4, label, "%s: does not fit: %s", candidate->recipe->name,
+                        candidate->unfit);
         else
-            add_line(out, 4, label, "%s: %.4g %% identical, %lld far", candidate->recipe->name,
-                     100 * candidate->identical_share, (long long)candidate->beyond);
+            buffer_line(out, 4, label, "%s: %.4g %% identical, %lld far", candidate->recipe->name,
+                        100 * candidate->identical_share, (long long)candidate->beyond);
     }
 }
 
@@ -140,10 +125,11 @@ static void add_tensor(buffer *out, const report_tensor *tensor)
     buffer_format(out, "  %s %s: %s\n", tensor->name, form_text(&tensor->form, form),
                   verdict_name(tensor->verdict));
     add_recipe(out, tensor);
-    add_line(out, 4, "identical",
-             "%lld of %lld elements (%.4f %%); %lld differ, %lld far; %lld are zero on both sides",
-             (long long)c->identical, (long long)(c->count - c->padding), 100 * c->identical_share,
-             (long long)c->different, (long long)c->beyond, (long long)c->padding);
+    buffer_line(
+        out, 4, "identical",
+        "%lld of %lld elements (%.4f %%); %lld differ, %lld far; %lld are zero on both sides",
+        (long long)c->identical, (long long)(c->count - c->padding), 100 * c->identical_share,
+        (long long)c->different, (long long)c->beyond, (long long)c->padding);
     add_nonfinite(out, c);
     add_distances(out, c);
     add_worst(out, c);
@@ -160,8 +146,8 @@ static void add_stages(buffer *out, const report_dump *dump)
             buffer_format(&words, ", dumped too: %.4g %% of %lld elements identical",
                           100 * report_stage_share(stage),
                           (long long)(stage->compared - stage->padding));
-        add_line(out, 2, i ? "" : "stages", "%-14s sha256 %.16s...%s", name, stage->hash,
-                 words.data ? words.data : "");
+        buffer_line(out, 2, i ? "" : "stages", "%-14s sha256 %.16s...%s", name, stage->hash,
+                    words.data ? words.data : "");
         buffer_free(&words);
         free(name);
     }
@@ -177,12 +163,12 @@ static void add_dump(buffer *out, const report_dump *dump)
     if (dump->verdict == VERDICT_ERROR) return;
     if (dump->has_settings) add_settings(out, &dump->settings);
     if (dump->target)
-        add_line(out, 2, "target", "%s: %s", dump->target->name, dump->target->evidence);
+        buffer_line(out, 2, "target", "%s: %s", dump->target->name, dump->target->evidence);
     for (size_t i = 0; i < dump->tensor_count; i++)
         add_tensor(out, &dump->tensors[i]);
     add_stages(out, dump);
     for (size_t i = 0; i < dump->note_count; i++)
-        add_line(out, 2, i ? "" : "note", "%s", dump->notes[i]);
+        buffer_line(out, 2, i ? "" : "note", "%s", dump->notes[i]);
 }
 
 static void print_report(const report *data, buffer *out)
@@ -217,10 +203,10 @@ static void add_histogram(buffer *out, const inspected_tensor *tensor)
         if (tensor->histogram[i])
             buffer_format(&words, "%s%d: %lld", words.size ? ", " : "", i,
                           (long long)tensor->histogram[i]);
-    if (words.size) add_line(out, 2, "exponents", "%s", words.data);
+    if (words.size) buffer_line(out, 2, "exponents", "%s", words.data);
     if (tensor->beyond_240)
-        add_line(out, 2, "gaudi2", "%lld codes are not finite there (0x78 and above)",
-                 (long long)tensor->beyond_240);
+        buffer_line(out, 2, "gaudi2", "%lld codes are not finite there (0x78 and above)",
+                    (long long)tensor->beyond_240);
     buffer_free(&words);
 }
 
@@ -229,12 +215,12 @@ static void add_inspected(buffer *out, const inspected_tensor *tensor)
     char form[160];
     buffer_format(out, "%s %s\n", tensor->name, form_text(&tensor->form, form));
     if (!tensor->numeric) {
-        add_line(out, 2, "values", "not read: listed only");
+        buffer_line(out, 2, "values", "not read: listed only");
         return;
     }
-    add_line(out, 2, "values", "amax %.7g, %lld NaN, %lld Inf, %lld zero, %.4g %% below 2^-10",
-             tensor->amax, (long long)tensor->nan, (long long)tensor->inf, (long long)tensor->zero,
-             100 * inspected_share(tensor));
+    buffer_line(out, 2, "values", "amax %.7g, %lld NaN, %lld Inf, %lld zero, %.4g %% below 2^-10",
+                tensor->amax, (long long)tensor->nan, (long long)tensor->inf,
+                (long long)tensor->zero, 100 * inspected_share(tensor));
     add_histogram(out, tensor);
 }
 
@@ -255,16 +241,18 @@ static void add_target(buffer *out, const fp8moe_target *target)
 {
     buffer_format(out, "target %s%s%s\n", target->name, target->alias ? ", alias " : "",
                   target->alias ? target->alias : "");
-    add_line(out, 2, "E4M3", "largest %g, codes from 0x%02X on not finite", (double)target->fp8_max,
-             target->nan_code_first);
-    add_line(out, 2, "scales", "%s",
-             target->scale_in_input_dtype ? "computed in the dtype of the tensor that is quantised"
-                                          : "computed in f32");
-    add_line(out, 2, "loader", "%s",
-             target->loader_halves ? "halves codes, doubles scales" : "leaves weights as they are");
-    add_line(out, 2, "slack", "dots %g * 2^-24 * sum|a b|, silu %d step in %g of its values",
-             target->dot_slack, target->silu_slack, target->silu_slack_rate);
-    add_line(out, 2, "evidence", "%s", target->evidence);
+    buffer_line(out, 2, "E4M3", "largest %g, codes from 0x%02X on not finite",
+                (double)target->fp8_max, target->nan_code_first);
+    buffer_line(out, 2, "scales", "%s",
+                target->scale_in_input_dtype
+                    ? "computed in the dtype of the tensor that is quantised"
+                    : "computed in f32");
+    buffer_line(out, 2, "loader", "%s",
+                target->loader_halves ? "halves codes, doubles scales"
+                                      : "leaves weights as they are");
+    buffer_line(out, 2, "slack", "dots %g * 2^-24 * sum|a b|, silu %d step in %g of its values",
+                target->dot_slack, target->silu_slack, target->silu_slack_rate);
+    buffer_line(out, 2, "evidence", "%s", target->evidence);
     buffer_add(out, "\n");
 }
 
@@ -279,12 +267,13 @@ static void add_recipe_row(buffer *out, const fp8moe_recipe *recipe)
         const char *value = fp8moe_recipe_get(recipe, column);
         if (value) buffer_format(&words, "%s%s=%s", words.size ? " " : "", column, value);
     }
-    add_line(out, 2, "columns", "%s", words.data);
+    buffer_line(out, 2, "columns", "%s", words.data);
     buffer_free(&words);
-    add_line(out, 2, "evidence", "%s, %s", fp8moe_evidence_name(recipe->evidence),
-             recipe->evidence_text);
+    buffer_line(out, 2, "evidence", "%s, %s", fp8moe_evidence_name(recipe->evidence),
+                recipe->evidence_text);
     for (size_t i = 0; i < FP8MOE_MAX_AXES && recipe->axes[i].name; i++)
-        add_line(out, 2, i ? "" : "open", "%s: %s", recipe->axes[i].name, recipe->axes[i].settings);
+        buffer_line(out, 2, i ? "" : "open", "%s: %s", recipe->axes[i].name,
+                    recipe->axes[i].settings);
     buffer_add(out, "\n");
 }
 
