@@ -546,8 +546,9 @@ static double largest_scale(const matrix *m)
     for (int64_t i = 0; m->kind != SCALE_ABSENT && i < fp8moe_tensor_count(&m->scale); i++) {
         double scale;
         fp8moe_tensor_read_f64(&m->scale, i, 1, &scale);
+        if (scale != scale) return scale;
         scale = scale < 0 ? -scale : scale;
-        if (!(scale <= largest)) largest = scale; /* NaN stays */
+        if (scale > largest) largest = scale;
     }
     return largest;
 }
