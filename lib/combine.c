@@ -28,11 +28,22 @@ static int64_t merge_duplicates(fp8moe_pairs pairs, contribution *items, int64_t
     return kept;
 }
 
+/* A gathered expert that weighs 0 adds nothing to a finite sum; what its NaN does is moe.c's to say, who
+ * knows whether it was gathered at all. */
+static int64_t drop_zeros(contribution *items, int64_t count)
+{
+    int64_t kept = 0;
+    for (int64_t i = 0; i < count; i++)
+        if (items[i].weight != 0) items[kept++] = items[i];
+    return kept;
+}
+
 int64_t combine_order(const fp8moe_recipe *recipe, contribution *items, int64_t count)
 {
     if (recipe->order != FP8MOE_ORDER_SLOT) sort_by_expert(items, count);
-    const bool merges = recipe->pairs == FP8MOE_PAIRS_GATHERED || recipe->pairs == FP8MOE_PAIRS_EAGER;
-    return merges ? merge_duplicates(recipe->pairs, items, count) : count;
+    if (recipe->pairs != FP8MOE_PAIRS_GATHERED && recipe->pairs != FP8MOE_PAIRS_EAGER) return count;
+    const int64_t kept = merge_duplicates(recipe->pairs, items, count);
+    return recipe->pairs == FP8MOE_PAIRS_GATHERED ? drop_zeros(items, kept) : kept;
 }
 
 void combine_sum(const fp8moe_recipe *recipe, const contribution *items, int64_t count, int64_t n,

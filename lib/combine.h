@@ -14,7 +14,8 @@ typedef struct contribution {
 } contribution;
 
 /* Put contributions into the recipe's order, with duplicates as its pairs say (summed in f32 for
- * gathered pairs, last one wins for eager ones). Slot order on entry; returns the new count. */
+ * gathered pairs, those that sum to 0 dropped; last one wins for eager ones). Slot order on entry;
+ * returns the new count. */
 int64_t combine_order(const fp8moe_recipe *recipe, contribution *items, int64_t count);
 
 /* out[i] = sum of round(output * weight), i < n, as the recipe rounds and orders; `dtype` is the

@@ -33,6 +33,17 @@ static double finite_amax(const fp8moe_layer *layer, double *row)
     return amax;
 }
 
+/* What a token multiplies a local expert by: upstream scatters the weights with f32 additions. */
+static double gathered_weight(const fp8moe_layer *layer, int64_t token, int64_t local)
+{
+    const int64_t first = token * layer->info.top_k;
+    double sum = 0;
+    for (int64_t slot = first; slot < first + layer->info.top_k; slot++)
+        if (layer_local_expert(layer, layer->topk_ids[slot]) == local)
+            sum = round_f32(sum + layer_router_weight(layer, slot));
+    return sum;
+}
+
 /* The gathered experts: all that a token of this batch weighs with a number other than 0, then, up to
  * min(E_local, T * K), the lowest local ids among the rest. Upstream leaves the choice of the rest to
  * its top-k's order of ties; lowest first is ours (numerics.md 5.1, step 6). */
@@ -43,7 +54,7 @@ static void mark_gathered(const fp8moe_layer *layer, bool *gathered)
     int64_t left = min_i64(info->local_num_experts, slots);
     for (int64_t slot = 0; slot < slots; slot++) {
         const int64_t local = layer_local_expert(layer, layer->topk_ids[slot]);
-        if (local < 0 || gathered[local] || layer_router_weight(layer, slot) == 0) continue;
+        if (local < 0 || gathered[local] || gathered_weight(layer, slot / info->top_k, local) == 0) continue;
         gathered[local] = true;
         left--;
     }
@@ -86,26 +97,28 @@ static bool is_finite(double x)
     return x - x == 0;
 }
 
-/* Whether the token's own sum already holds this expert, or (dense) has no slot that reads it. */
-static bool leak_is_moot(const run *r, int64_t token, int64_t local)
+static bool has_foreign_slot(const run *r, int64_t token)
 {
     const int64_t top_k = r->layer->info.top_k;
     const int64_t *const here = r->block.engine.chunk.local + token * top_k;
-    const bool dense = r->layer->recipe.pairs == FP8MOE_PAIRS_ALL;
-    bool foreign = false, routed = false;
-    for (int64_t k = 0; k < top_k; k++) {
-        foreign |= here[k] < 0;
-        routed |= here[k] == local && r->block.router_weight[token * top_k + k] != 0;
-    }
-    return dense ? !foreign : routed;
+    for (int64_t k = 0; k < top_k; k++)
+        if (here[k] < 0) return true;
+    return false;
+}
+
+/* Whether the token's own sum already holds this expert, or (dense) has no slot that reads it. */
+static bool leak_is_moot(const run *r, int64_t token, int64_t local)
+{
+    if (r->layer->recipe.pairs == FP8MOE_PAIRS_ALL) return !has_foreign_slot(r, token);
+    return gathered_weight(r->layer, r->block.engine.chunk.first + token, local) != 0;
 }
 
 static void count_leak(fp8moe_layer *layer, int64_t token, int64_t local)
 {
-    if (!layer->info.padding_leaks++) {
-        layer->info.first_leak_token = token;
-        layer->info.first_leak_expert = local;
-    }
+    layer->info.padding_leaks++;
+    if (layer->info.first_leak_token >= 0 && layer->info.first_leak_token <= token) return;
+    layer->info.first_leak_token = token;
+    layer->info.first_leak_expert = local;
 }
 
 static void leak_expert(run *r, int64_t local)
@@ -135,7 +148,7 @@ static void leak_token(run *r, int64_t token)
     const double *const x = c->x + token * hidden;
     bool finite = is_finite(c->x_scale[token]);
     for (int64_t h = 0; h < hidden; h++) finite &= is_finite(x[h]);
-    if (finite || (layer->recipe.pairs == FP8MOE_PAIRS_ALL && leak_is_moot(r, token, 0))) return;
+    if (finite || (layer->recipe.pairs == FP8MOE_PAIRS_ALL && !has_foreign_slot(r, token))) return;
     for (int64_t h = 0; h < hidden; h++)
         if (is_finite(out[h])) out[h] = f64_from_bits(UINT64_C(0x7FF8000000000000));
 }
