@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Make data/hostile: broken files named after what is broken, and expected.txt beside them.
+"""Make data/hostile, broken files named after what is broken, and data/legal, files that are rare but
+right; in each folder expected.txt says what reading them must give.
 
     python3 tests/make_data.py            write the files
     python3 tests/make_data.py --check    fail where the committed files are not what this makes
 
-Standard library only and no randomness: the same bytes everywhere. Each row is a file, its content,
-and what opening it must say: status | byte offset | tensor | sentence (offset -1: none). test_hostile.c
-replays the table; the fuzz targets start from the files.
+Standard library only and no randomness: the same bytes everywhere. A broken file's row is what opening
+it must say: status | byte offset | tensor | sentence (offset -1: none). A legal file's rows are its
+tensors, name | dtype | shape | values, and its metadata, key | = | value. test_hostile.c and
+test_legal.c replay the tables; the fuzz targets start from the files.
 """
 import json
 import struct
@@ -14,13 +16,22 @@ import sys
 import zlib
 from pathlib import Path
 
-FOLDER = Path(__file__).resolve().parent.parent / 'data' / 'hostile'
+DATA = Path(__file__).resolve().parent.parent / 'data'
 
-ROWS = []
+ROWS = []   # broken files
+LEGAL = []  # legal ones: name, content, lines
 
 
 def row(name, content, status, offset, tensor, sentence):
     ROWS.append((name, content, status, offset, tensor, sentence))
+
+
+def legal(file, content, *tensors, **metadata):
+    """Each tensor: name, dtype, shape, values in C order."""
+    lines = [f'{file} | {tensor} | {dtype} | {list(shape)} | {" ".join(map(repr, values))}'
+             for tensor, dtype, shape, values in tensors]
+    lines += [f'{file} | {key} | = | {value} |' for key, value in metadata.items()]
+    LEGAL.append((file, content, lines or [f'{file} | - | none | - | -']))
 
 
 # ---- safetensors ----
@@ -467,7 +478,8 @@ def pickled(value, protocol=2):
 
 def pt_archive(pickle, **others):
     entries = [zip_entry('x/data.pkl', pickle)]
-    entries += [zip_entry('x/' + name, content) for name, content in {'data/0': bytes(16), **others}.items()]
+    others = others or {'data/0': bytes(16)}
+    entries += [zip_entry('x/' + name, content) for name, content in others.items()]
     return archive(*entries)
 
 
@@ -492,7 +504,7 @@ def make_pt():
         f'a bare Python pickle, not a zip-based .pt: {again}')
     row('two-pickles.pt', archive(zip_entry('a/data.pkl', pickled(b'N')), zip_entry('b/data.pkl', pickled(b'N'))), 'format',
         -1, '', 'the archive holds 2 data.pkl, a .pt file has one')
-    order = pt_archive(pickled(tensor()), byteorder=b'middle')
+    order = pt_archive(pickled(tensor()), **{'data/0': bytes(16), 'byteorder': b'middle'})
     row('byte-order-middle.pt', order, 'format', order.index(b'middle'), '',
         'the byteorder record says neither little nor big')
     make_calls()
@@ -742,6 +754,200 @@ def make_arrays():
         'a tensor made from what is no numpy array')
 
 
+# ---- files that are rare but right ----
+
+def make_legal():
+    make_legal_npy()
+    make_legal_zip()
+    make_legal_pt()
+
+
+def make_legal_npy():
+    numbers_of = [1.5, -2.0, 0.25, 4.0, -8.0, 0.0]
+    def header(descr, shape, order=False):
+        return str({'descr': descr, 'fortran_order': order, 'shape': shape})
+    little, big = struct.pack('<6f', *numbers_of), struct.pack('>6f', *numbers_of)
+    for version in ((1, 0), (2, 0), (3, 0)):
+        name = f'version-{version[0]}'
+        legal(name + '.npy', npy_bytes(header('<f4', (2, 3)), little, version), (name, 'F32', (2, 3), numbers_of))
+    legal('big-endian.npy', npy_bytes(header('>f4', (2, 3)), big), ('big-endian', 'F32', (2, 3), numbers_of))
+    by_column = struct.pack('<6f', *(numbers_of[i] for i in (0, 3, 1, 4, 2, 5)))
+    legal('fortran-order.npy', npy_bytes(header('<f4', (2, 3), True), by_column),
+          ('fortran-order', 'F32', (2, 3), numbers_of))
+    cube = [i * 6 + j * 2 + k for k in range(2) for j in range(3) for i in range(2)]  # [2, 3, 2], first index fastest
+    legal('fortran-order-big-endian.npy', npy_bytes(header('>i2', (2, 3, 2), True), struct.pack('>12h', *cube)),
+          ('fortran-order-big-endian', 'I16', (2, 3, 2), list(range(12))))
+    legal('fortran-order-empty.npy', npy_bytes(header('<f8', (3, 0, 2), True), b''),
+          ('fortran-order-empty', 'F64', (3, 0, 2), []))
+    for descr, dtype, code, values in (
+            ('|b1', 'BOOL', '3?', [0, 1, 1]), ('|i1', 'I8', '3b', [-128, 0, 127]), ('|u1', 'U8', '3B', [0, 56, 255]),
+            ('<i2', 'I16', '<3h', [-32768, 0, 32767]), ('<u2', 'U16', '<3H', [0, 1, 65535]),
+            ('<i4', 'I32', '<3i', [-2147483648, 0, 2147483647]), ('<u4', 'U32', '<3I', [0, 1, 4294967295]),
+            ('<i8', 'I64', '<3q', [-9007199254740992, 0, 9007199254740992]), ('<u8', 'U64', '<3Q', [0, 1, 9007199254740992]),
+            ('<f2', 'F16', '<3e', [0.5, -65504.0, 0.0000152587890625]), ('>f8', 'F64', '>3d', [0.1, -1e300, 5e-324]),
+            ('>u2', 'U16', '>3H', [0, 1, 65534])):
+        name = 'dtype-' + dtype.lower() + ('-big-endian' if descr[0] == '>' else '')
+        legal(name + '.npy', npy_bytes(header(descr, (3,)), struct.pack(code, *values)), (name, dtype, (3,), values))
+    odd = "{ \"shape\" :(2L ,3L,) ,'fortran_order' : False,\n 'descr':\"<f4\" , }\n"
+    legal('header-spelled-oddly.npy', npy_bytes(odd, little), ('header-spelled-oddly', 'F32', (2, 3), numbers_of))
+    legal('scalar.npy', npy_bytes(header('<f4', ()), struct.pack('<f', 5.0)), ('scalar', 'F32', (), [5.0]))
+
+
+def make_legal_zip():
+    array = npy_bytes(PLAIN, struct.pack('<2f', 1.0, 2.0))
+    size, a = len(array), ('a', 'F32', (2,), [1.0, 2.0])
+    in_extra, both = 0xFFFFFFFF, struct.pack('<HHQQ', 1, 16, size, size)
+    legal('empty.npz', archive())
+    legal('comment.npz', archive(zip_entry('a.npy', array), comment=b'made by hand: PK\5\6 is not the end'), a)
+    legal('deflated.npz', archive(zip_entry('a.npy', array, deflated(array[:50], False) + deflated(array[50:]))), a)
+    legal('sizes-behind-data.npz', archive(zip_entry('a.npy', array, flags=8, local_crc=0, local_packed=0, local_unpacked=0)), a)
+    legal('zip64-local.npz', archive(zip_entry('a.npy', array, local_packed=in_extra, local_unpacked=in_extra, local_extra=both)), a)
+    other = struct.pack('<HH4s', 0x4246, 4, b'ZZZZ')
+    offset = struct.pack('<HHQQQ', 1, 24, size, size, 0)
+    legal('zip64-directory.npz', archive(zip_entry('a.npy', array, central_packed=in_extra, central_unpacked=in_extra,
+                                                   central_offset=in_extra, local_extra=other, central_extra=other + offset)), a)
+    one = archive(zip_entry('a.npy', array))
+    start, end = one.index(b'PK\1\2'), one.index(b'PK\5\6')
+    record = b'PK\6\6' + struct.pack('<QHHIIQQQQ', 44, 45, 45, 0, 0, 1, 1, end - start, start)
+    legal('zip64-end-record.npz', archive(zip_entry('a.npy', array), count=0xFFFF, size=in_extra, offset=in_extra,
+                                          between=record + b'PK\6\7' + struct.pack('<IQI', 0, end, 1)), a)
+    legal('other-entries.npz', archive(zip_entry('folder/'), zip_entry('folder/b.npy', array), zip_entry('readme.txt', b'text'),
+                                       zip_entry('\u00fc.npy', array, flags=0x800)),
+          ('folder/b',) + a[1:], ('\u00fc',) + a[1:])
+
+
+def make_legal_pt():
+    floats = struct.pack('<6f', 0, 1, 2, 3, 4, 5)
+    codes = bytes([0x38, 0x40, 0x30, 0xB8])
+    def data(*storages, **others):
+        return {**{f'data/{i}': content for i, content in enumerate(storages)}, **others}
+    def six(**where):
+        return tensor(storage(size=6), **where)
+    def keep(stem, value, storages, *tensors, protocol=2, **metadata):
+        legal(stem + '.pt', pt_archive(pickled(value, protocol), **storages), *tensors, **metadata)
+    keep('bare-tensor', six(shape=numbers(2, 3), stride=numbers(3, 1)), data(floats), ('bare-tensor', 'F32', (2, 3), range(6)))
+    views = dictionary(('rows', six(shape=numbers(2, 3), stride=numbers(3, 1))), ('transposed', six(shape=numbers(3, 2), stride=numbers(1, 3))),
+                       ('every_other', six(offset=number(1), shape=numbers(2), stride=numbers(2))),
+                       ('repeated', six(offset=number(4), shape=numbers(3, 2), stride=numbers(0, 1))),
+                       ('scalar', six(offset=number(5), shape=b')', stride=b')')),
+                       ('nothing', six(offset=number(6), shape=numbers(0, 4), stride=numbers(4, 1))))
+    keep('views-of-one-storage', views, data(floats), ('rows', 'F32', (2, 3), range(6)), ('transposed', 'F32', (3, 2), (0, 3, 1, 4, 2, 5)),
+         ('every_other', 'F32', (2,), (1, 3)), ('repeated', 'F32', (3, 2), (4, 5) * 3), ('scalar', 'F32', (), (5,)),
+         ('nothing', 'F32', (0, 4), ()))
+    nested = dictionary(('layer', b'](' + six() + dictionary(('x', six())) + b'e'), ('pair', group(six(), number(3))), ('empty', b'}'))
+    four = ('F32', (4,), range(4))
+    keep('nested', nested, data(floats), ('layer.0',) + four, ('layer.1.x',) + four, ('pair.0',) + four)
+    number_key = b'}(' + number(-7) + six() + b'u'
+    keep('number-as-key', number_key, data(floats), ('-7',) + four)
+    scalars = dictionary(('T', number(16)), ('rank', number(3)), ('big', number(-(1 << 40))), ('half', b'G' + struct.pack('>d', 0.1)),
+                         ('on', b'\x88'), ('off', b'\x89'), ('none', b'N'), ('name', text('a \u00fc')), ('stock', six()))
+    keep('scalars', scalars, data(floats), ('stock',) + four, T=16, rank=3, big=-(1 << 40), half=0.1, on='true', off='false', name='a \u00fc')
+    make_legal_storages(keep, data, codes)
+    make_legal_wrappers(keep, data, floats, six, four)
+    make_legal_protocols(floats, six, four)
+
+
+def make_legal_storages(keep, data, codes):
+    def on(kind, size, count):
+        return tensor(storage(kind, size=size), shape=numbers(count))
+    for kind, dtype, code, values in (
+            ('Double', 'F64', '<2d', (0.1, -3.0)), ('Half', 'F16', '<2e', (0.5, -2.0)), ('Long', 'I64', '<2q', (3, -1)),
+            ('Int', 'I32', '<2i', (3, -1)), ('Short', 'I16', '<2h', (3, -1)), ('Char', 'I8', '2b', (3, -1)),
+            ('Byte', 'U8', '2B', (3, 255)), ('Bool', 'BOOL', '2?', (1, 0))):
+        keep('storage-' + dtype.lower(), dictionary(('x', on(kind + 'Storage', 2, 2))), data(struct.pack(code, *values)),
+             ('x', dtype, (2,), values))
+    bf16 = struct.pack('<2H', 0x3F80, 0xC020)
+    keep('storage-bf16', dictionary(('x', on('BFloat16Storage', 2, 2))), data(bf16), ('x', 'BF16', (2,), (1.0, -2.5)))
+    keep('storage-bf16-big-endian', dictionary(('x', on('BFloat16Storage', 2, 2))), data(struct.pack('>2H', 0x3F80, 0xC020), byteorder=b'big'),
+         ('x', 'BF16', (2,), (1.0, -2.5)))
+    keep('byte-order-little', dictionary(('x', on('BFloat16Storage', 2, 2))), data(bf16, byteorder=b'little'),
+         ('x', 'BF16', (2,), (1.0, -2.5)))
+    keep('storage-e4m3fn-typed', dictionary(('x', on('Float8_e4m3fnStorage', 4, 4))), data(codes),
+         ('x', 'F8_E4M3', (4,), (1.0, 2.0, 0.5, -1.0)))
+    third = name_of('torch._utils', '_rebuild_tensor_v3')
+    def untyped(dtype, size, count, offset=0, module='torch.storage'):
+        return third + group(storage('UntypedStorage', size=size, module=module), number(offset), numbers(count), numbers(1), NO_HOOKS,
+                             name_of('torch', dtype)) + b'R'
+    keep('storage-e4m3fn-untyped', dictionary(('x', untyped('float8_e4m3fn', 4, 3, 1))), data(codes), ('x', 'F8_E4M3', (3,), (2.0, 0.5, -1.0)))
+    keep('storage-e5m2-untyped', dictionary(('x', untyped('float8_e5m2', 4, 4, module='torch'))), data(bytes([0x3C, 0x40, 0x38, 0xBC])),
+         ('x', 'F8_E5M2', (4,), (1.0, 2.0, 0.5, -1.0)))
+    keep('storage-u16-untyped', dictionary(('x', untyped('uint16', 4, 1, 1))), data(struct.pack('<2H', 1, 65535)), ('x', 'U16', (1,), (65535,)))
+
+
+def make_legal_wrappers(keep, data, floats, six, four):
+    def call(module, name, *arguments):
+        return name_of(module, name) + group(*arguments) + b'R'
+    hooks = name_of('collections', 'OrderedDict') + b')R'
+    state = dictionary(('weight_loader', text('x')))
+    keep('parameter', dictionary(('x', call('torch._utils', '_rebuild_parameter', six(), b'\x88', hooks))), data(floats), ('x',) + four)
+    keep('parameter-with-state', dictionary(('x', call('torch._utils', '_rebuild_parameter_with_state', six(), b'\x88', hooks, state))),
+         data(floats), ('x',) + four)
+    inner = group(storage(size=6), number(2), numbers(4), numbers(1), NO_HOOKS)
+    typed = call('torch._tensor', '_rebuild_from_type_v2', REBUILD, name_of('torch.nn.parameter', 'Parameter'), inner, state)
+    keep('from-type', dictionary(('x', typed)), data(floats), ('x', 'F32', (4,), (2, 3, 4, 5)))
+    oldest = call('torch._utils', '_rebuild_tensor', storage(size=6), number(0), numbers(4), numbers(1))
+    keep('rebuild-tensor-1', dictionary(('x', oldest)), data(floats), ('x',) + four)
+    metadata = tensor(storage(size=6), more=b'}')
+    keep('tensor-with-empty-metadata', dictionary(('x', metadata)), data(floats), ('x',) + four)
+    size = call('torch', 'Size', numbers(2, 3))
+    keep('shape-as-torch-size', dictionary(('x', six(shape=size, stride=numbers(3, 1)))), data(floats), ('x', 'F32', (2, 3), range(6)))
+    cpu = call('torch._utils', '_rebuild_device_tensor_from_cpu_tensor', six(), name_of('torch', 'float32'), text('hpu:0'), b'\x89')
+    keep('device-tensor-from-cpu', dictionary(('x', cpu)), data(floats), ('x',) + four)
+
+    def dtype(code, order):
+        return call('numpy', 'dtype', text(code), b'\x89', b'\x88') + group(number(3), text(order)) + b'b'
+
+    def array(content, code, order, fortran=b'\x89', core='numpy.core'):
+        made = name_of(core + '.multiarray', '_reconstruct') + group(name_of('numpy', 'ndarray'), numbers(0), b'C\1b') + b'R'
+        return made + group(number(1), numbers(2, 3), dtype(code, order), fortran, content) + b'b'
+
+    def device(value, wanted='float32'):
+        return dictionary(('x', call('torch._utils', '_rebuild_device_tensor_from_numpy', value, name_of('torch', wanted), text('hpu:0'), b'\x89')))
+
+    def plain(content):
+        return b'C' + bytes([len(content)]) + content
+    by_rows, six_of = ('x', 'F32', (2, 3), range(6)), struct.pack('>6f', 0, 1, 2, 3, 4, 5)
+    by_column = struct.pack('<6f', 0, 3, 1, 4, 2, 5)
+    latin1 = call('_codecs', 'encode', text(floats.decode('latin1')), text('latin1'))
+    keep('device-tensor-from-numpy', device(array(plain(floats), 'f4', '<')), data(), by_rows)
+    keep('device-tensor-as-latin1', device(array(latin1, 'f4', '<')), data(), by_rows)
+    keep('device-tensor-big-endian', device(array(plain(six_of), 'f4', '>', core='numpy._core')), data(), by_rows)
+    keep('device-tensor-fortran', device(array(plain(by_column), 'f4', '<', b'\x88')), data(), by_rows)
+    keep('device-tensor-bf16', device(array(plain(floats), 'f4', '<'), 'bfloat16'), data(), ('x', 'BF16') + by_rows[2:])
+    keep('device-tensor-bf16-big-endian', device(array(plain(six_of), 'f4', '>'), 'bfloat16'), data(), ('x', 'BF16') + by_rows[2:])
+    keep('device-tensor-bf16-fortran', device(array(plain(by_column), 'f4', '<', b'\x88'), 'bfloat16'), data(), ('x', 'BF16') + by_rows[2:])
+    buffer = call('numpy.core.numeric', '_frombuffer', b'\x96' + struct.pack('<Q', 24) + by_column, dtype('f4', '<'), numbers(2, 3), text('F'))
+    keep('device-tensor-from-buffer', device(buffer), data(), by_rows, protocol=5)
+
+
+def make_legal_protocols(floats, six, four):
+    def keep(name, pickle, root='x/', data=None):
+        entries = [zip_entry(root + 'data.pkl', pickle, data), zip_entry(root + 'version', b'3\n'), zip_entry(root + 'data/0', floats)]
+        legal(name + '.pt', archive(*entries), ('x',) + four)
+    plain = pickled(dictionary(('x', six())))
+    keep('root-of-any-name', plain, 'moe dump rank 3/')
+    keep('root-missing', plain, '')
+    keep('root-of-two-folders', plain, 'a/b/')
+    keep('pickle-deflated', plain, data=deflated(plain))
+    entries = [zip_entry('x/data/0', floats, deflated(floats)), zip_entry('x/data.pkl', plain)]
+    legal('storage-deflated.pt', archive(*entries), ('x',) + four)
+
+    def short(value):
+        return b'\x8c' + bytes([len(value)]) + value.encode() + b'\x94'
+
+    def named(module, name):
+        return short(module) + short(name) + b'\x93\x94'
+    stored = b'(' + short('storage') + named('torch', 'FloatStorage') + short('0') + short('cpu') + b'K\6tQ'
+    call = named('torch._utils', '_rebuild_tensor_v2') + b'(' + stored + b'K\0K\4\x85K\1\x85\x89' + named('collections', 'OrderedDict') + b')RtR'
+    body = b'}\x94' + short('x') + call + b's'
+    for protocol in (4, 5):
+        keep(f'protocol-{protocol}', pickled(b'\x95' + struct.pack('<Q', len(body) + 1) + body, protocol))
+    keep('protocol-3', pickled(dictionary(('x', six())), 3))
+    pairs = name_of('collections', 'OrderedDict') + b'](' + group(text('x'), six()) + b'e\x85R'
+    keep('ordered-dict-of-pairs', pickled(pairs + dictionary(('_metadata', b'}')) + b'b'))
+    keep('other-opcodes', pickled(b'N0(N1' + b'}2q\x050r\x06\0\0\x000j\x06\0\0\0' + b'U\1x' + six() + b's'))
+
+
 # ---- writing or checking ----
 
 def files():
@@ -749,27 +955,35 @@ def files():
     make_npy()
     make_zip()
     make_pt()
-    yield from ((name, content) for name, content, *_ in ROWS)
+    make_legal()
     table = ['# file | status | byte offset | tensor | sentence      (made by tests/make_data.py)']
-    table += [f'{name} | {status} | {offset} | {tensor} | {sentence}' for name, _, status, offset, tensor, sentence in ROWS]
-    yield 'expected.txt', ('\n'.join(table) + '\n').encode()
+    for name, content, status, offset, tensor_name, sentence in ROWS:
+        table.append(f'{name} | {status} | {offset} | {tensor_name} | {sentence}')
+        yield 'hostile/' + name, content
+    yield 'hostile/expected.txt', ('\n'.join(table) + '\n').encode()
+    table = ['# file | tensor | dtype | shape | values, or file | key | = | value |      (made by tests/make_data.py)']
+    for name, content, lines in LEGAL:
+        table += lines
+        yield 'legal/' + name, content
+    yield 'legal/expected.txt', ('\n'.join(table) + '\n').encode()
 
 
 def main():
     check = sys.argv[1:] == ['--check']
     wrong = []
     wanted = dict(files())
-    FOLDER.mkdir(parents=True, exist_ok=True)
     for name, content in wanted.items():
-        path = FOLDER / name
+        path = DATA / name
         if not check:
+            path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
         elif not path.exists() or path.read_bytes() != content:
             wrong.append(name)
-    wrong += [path.name for path in FOLDER.iterdir() if path.name not in wanted]
+    for folder in ('hostile', 'legal'):
+        wrong += [f'{folder}/{path.name}' for path in (DATA / folder).iterdir() if f'{folder}/{path.name}' not in wanted]
     if wrong:
-        sys.exit('data/hostile is not what tests/make_data.py makes: ' + ', '.join(sorted(wrong)))
-    print(f'{len(ROWS)} broken files')
+        sys.exit('not what tests/make_data.py makes: ' + ', '.join(sorted(wrong)))
+    print(f'{len(ROWS)} broken files, {len(LEGAL)} legal ones')
 
 
 if __name__ == '__main__':
