@@ -385,3 +385,8 @@ void fp8moe_tensor_read_raw(const fp8moe_tensor *tensor, int64_t first, int64_t 
         done += r.count;
     }
 }
+
+double fp8moe_round_bf16(double value)
+{
+    return round_bf16(value);
+}

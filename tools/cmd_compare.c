@@ -33,6 +33,7 @@ typedef struct pair {
     place a, b; /* the reference, and what is held against it */
     fp8moe_dump *dump_a, *dump_b;
     fp8moe_compare_options options;
+    policy policy;
 } pair;
 
 static fp8moe_status find_tensor(fp8moe_dump *dump, const char *name, fp8moe_tensor *out,
@@ -59,6 +60,8 @@ static fp8moe_status compare_pair(const pair *p, const char *name_a, const char 
     }
     report_tensor *tensor = report_add_tensor(out, name_b, &b);
     tensor->comparison = comparison;
+    tensor->policy = p->policy;
+    CLI_TRY(policy_is_blind(&p->policy, &a, &p->options, &tensor->blind, err));
     decide_tensor(tensor);
     return FP8MOE_OK;
 }
@@ -82,6 +85,8 @@ static fp8moe_status compare_files(pair *p, const options *given, report_dump *o
                                    fp8moe_error *err)
 {
     CLI_TRY(decide_options(given, &p->options, err));
+    CLI_TRY(decide_check(given, err));
+    CLI_TRY(policy_find(given, &p->policy, err));
     CLI_TRY(subject_open_file(p->a.path, given, &p->dump_a, err));
     CLI_TRY(subject_open_file(p->b.path, given, &p->dump_b, err));
     const char *name_a = p->a.tensor ? p->a.tensor : p->b.tensor;
@@ -130,7 +135,10 @@ const cli_command command_compare = {
                    "one tensor each are compared whatever its names. Shapes must be equal, leading "
                    "dimensions of size 1 "
                    "apart. A file whose own name holds a colon is found first.\n"
-                   "The rule of the verdict is that of verify.",
+                   "Under the strict policy two tensors are the same when non-finite elements agree, at "
+                   "least 99 % of the elements that are not zero on both sides are identical and none is "
+                   "both more than 2 bf16 steps and more than 1e-6 of its row's largest magnitude away. "
+                   "Whatever the policy, a pass that a 2 % gain error would have got too is inconclusive.",
     .example = "fp8moe compare layer.safetensors:stock layer.safetensors:custom",
     .run = compare,
 };

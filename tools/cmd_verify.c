@@ -26,6 +26,8 @@ typedef struct verify_run {
 typedef struct verify_job {
     subject_dump subject;
     fp8moe_compare_options options;
+    fp8moe_judge_options judging;
+    policy policy;
     judged_output outputs[FIELD_MAX_OUTPUTS];
     size_t output_count;
     verify_run *runs;
@@ -221,13 +223,33 @@ static void add_run_notes(verify_job *job, const fp8moe_recipe *recipe,
                         recipe->name, (long long)info->foreign_slots);
 }
 
-static void finish_output(verify_job *job, judged_output *output)
+/* The judge's verdict; where an open axis explains the output, the numbers are held against it too. */
+static fp8moe_status judge_output(verify_job *job, const judged_output *output,
+                                  report_tensor *tensor, fp8moe_error *err)
+{
+    const fp8moe_tensor *dumped = &output->output->tensor;
+    double *values = cli_allocate((size_t)fp8moe_tensor_count(dumped) * sizeof *values);
+    const fp8moe_tensor computed =
+        fp8moe_tensor_view(values, FP8MOE_DTYPE_F64, dumped->rank, dumped->shape);
+    fp8moe_status st = subject_judge(&job->subject, tensor->recipe, dumped, &job->judging, values,
+                                     &tensor->judgement, err);
+    tensor->judged = st == FP8MOE_OK;
+    if (st == FP8MOE_OK && tensor->judgement.axis[0])
+        st = fp8moe_compare(&computed, dumped, &job->options, &tensor->comparison, err);
+    if (st == FP8MOE_OK && job->policy.rule != POLICY_STRICT)
+        st = policy_is_blind(&job->policy, &computed, &job->options, &tensor->blind, err);
+    free(values);
+    return st;
+}
+
+static fp8moe_status finish_output(verify_job *job, judged_output *output, fp8moe_error *err)
 {
     const fp8moe_tensor *dumped = &output->output->tensor;
     report_tensor *tensor = report_add_tensor(
         job->report, fp8moe_dump_name(job->subject.dump, output->output->index), dumped);
     tensor->recipe = output->found.recipe;
     tensor->source = output->source;
+    tensor->policy = job->policy;
     tensor->comparison = output->found.comparison;
     tensor->candidates = output->found.candidates;
     tensor->candidate_count = output->found.candidate_count;
@@ -235,11 +257,13 @@ static void finish_output(verify_job *job, judged_output *output)
     if (tensor->candidate_count)
         qsort(tensor->candidates, tensor->candidate_count, sizeof *tensor->candidates,
               compare_candidates);
+    CLI_TRY(judge_output(job, output, tensor, err));
     decide_tensor(tensor);
     if (decide_holds_bf16(dumped))
         report_add_note(job->report,
                         "%s is F32 with all low halves zero: bf16 numbers, judged as such",
                         tensor->name);
+    return FP8MOE_OK;
 }
 
 static void add_notes(verify_job *job)
@@ -259,11 +283,11 @@ static void add_notes(verify_job *job)
                         job->subject.settings.value[SETTING_WEIGHTS_STAGE].text);
 }
 
-static void finish(verify_job *job)
+static fp8moe_status finish(verify_job *job, fp8moe_error *err)
 {
     report_dump *dump = job->report;
     for (size_t i = 0; i < job->output_count; i++)
-        finish_output(job, &job->outputs[i]);
+        CLI_TRY(finish_output(job, &job->outputs[i], err));
     keep_named_stages(dump);
     for (size_t i = 0; i < job->run_count; i++) {
         if (!is_named(dump, job->runs[i].recipe)) continue;
@@ -280,6 +304,7 @@ static void finish(verify_job *job)
     dump->has_settings = true;
     dump->settings = job->subject.settings;
     dump->target = fp8moe_target_find(dump->settings.value[SETTING_TARGET].text);
+    return FP8MOE_OK;
 }
 
 /* ---- the command ---- */
@@ -315,8 +340,7 @@ static fp8moe_status verify_dump(const char *path, const options *given, verify_
     CLI_TRY(run_recipes(job, err));
     for (size_t i = 0; i < job->output_count; i++)
         if (!job->outputs[i].has_found) return no_recipe_fits(job, &job->outputs[i], err);
-    finish(job);
-    return FP8MOE_OK;
+    return finish(job, err);
 }
 
 static void free_job(verify_job *job)
@@ -332,11 +356,12 @@ static void free_job(verify_job *job)
 }
 
 /* Verify one dump into the report; returns the exit code of a failure, or CLI_SAME. */
-static cli_exit verify_into(report *whole, const char *path, const options *given,
-                            const fp8moe_compare_options *comparing)
+static cli_exit verify_into(report *whole, const char *path, const verify_job *asked,
+                            const options *given)
 {
     fp8moe_error err;
-    verify_job job = {.options = *comparing, .report = report_add_dump(whole, path)};
+    verify_job job = *asked;
+    job.report = report_add_dump(whole, path);
     cli_exit failure = CLI_SAME;
     if (verify_dump(path, given, &job, &err) != FP8MOE_OK) {
         failure = cli_report_error(&err);
@@ -348,19 +373,27 @@ static cli_exit verify_into(report *whole, const char *path, const options *give
     return failure;
 }
 
+static fp8moe_status read_options(const options *given, verify_job *out, fp8moe_error *err)
+{
+    CLI_TRY(decide_options(given, &out->options, err));
+    CLI_TRY(decide_judge_options(given, &out->judging, err));
+    CLI_TRY(decide_check(given, err));
+    return policy_find(given, &out->policy, err);
+}
+
 static cli_exit verify(const options *given)
 {
     fp8moe_error err;
     const report_format *format;
-    fp8moe_compare_options comparing;
+    verify_job asked = {0};
     if (report_format_find(given, &format, &err) != FP8MOE_OK) return cli_report_error(&err);
-    if (decide_options(given, &comparing, &err) != FP8MOE_OK) return cli_report_error(&err);
+    if (read_options(given, &asked, &err) != FP8MOE_OK) return cli_report_error(&err);
     if (subject_check_options(given, &err) != FP8MOE_OK) return cli_report_error(&err);
     const double start = cli_seconds();
     report whole = {.command = "verify"};
     cli_exit failures = CLI_SAME;
     for (size_t i = 0; i < given->operand_count; i++)
-        failures = cli_worse(failures, verify_into(&whole, given->operands[i], given, &comparing));
+        failures = cli_worse(failures, verify_into(&whole, given->operands[i], &asked, given));
     whole.seconds = cli_seconds() - start;
     whole.threads = settings_threads(given);
     return decide_finish(given, format, &whole, failures);

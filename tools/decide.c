@@ -42,6 +42,41 @@ static void add_difference(const fp8moe_comparison *c, buffer *out)
             (long long)c->beyond);
 }
 
+/* The judge's own words. */
+static void decide_by_judge(report_tensor *tensor, const char *other, buffer *out)
+{
+    static const verdict verdicts[] = {[FP8MOE_VERDICT_SAME] = VERDICT_SAME,
+                                       [FP8MOE_VERDICT_DIFFERENT] = VERDICT_DIFFERENT,
+                                       [FP8MOE_VERDICT_INCONCLUSIVE] = VERDICT_INCONCLUSIVE};
+    static const char *const relations[] = {[VERDICT_SAME] = "is the same as",
+                                            [VERDICT_DIFFERENT] = "differs from",
+                                            [VERDICT_INCONCLUSIVE] = "cannot be told from"};
+    const fp8moe_judgement *j = &tensor->judgement;
+    tensor->verdict = verdicts[j->verdict];
+    buffer_format(out, "%s %s %s", tensor->name, relations[tensor->verdict], other);
+    if (j->axis[0]) buffer_format(out, " with %s (an open axis)", j->axis);
+    buffer_format(out, ": %s", j->reason);
+}
+
+static void decide_by_policy(report_tensor *tensor, const char *other, buffer *out)
+{
+    const bool passes = policy_passes(&tensor->policy, &tensor->comparison);
+    char *name = policy_name(&tensor->policy);
+    tensor->verdict = !passes ? VERDICT_DIFFERENT : tensor->blind ? VERDICT_INCONCLUSIVE : VERDICT_SAME;
+    if (!passes) {
+        buffer_format(out, "%s differs from %s", tensor->name, other);
+        add_difference(&tensor->comparison, out);
+    } else if (tensor->blind) {
+        buffer_format(out, "%s passes policy %s, but so would every value 2 %% off: the check sees nothing",
+                      tensor->name, name);
+    } else {
+        buffer_format(out, "%s is the same as %s", tensor->name, other);
+    }
+    if (tensor->policy.rule != POLICY_STRICT && !(passes && tensor->blind))
+        buffer_format(out, " (policy %s)", name);
+    free(name);
+}
+
 void decide_tensor(report_tensor *tensor)
 {
     const fp8moe_comparison *c = &tensor->comparison;
@@ -51,17 +86,41 @@ void decide_tensor(report_tensor *tensor)
         tensor->verdict = VERDICT_INCONCLUSIVE;
         buffer_format(&out, "nothing to judge in %s: %s", tensor->name,
                       c->count ? "it is zero on both sides" : "it has no elements");
-    } else if (fp8moe_comparison_same(c)) {
-        tensor->verdict = VERDICT_SAME;
-        buffer_format(&out, "%s is the same as %s", tensor->name, other);
+    } else if (tensor->judged && tensor->policy.rule == POLICY_STRICT) {
+        decide_by_judge(tensor, other, &out);
     } else {
-        tensor->verdict = VERDICT_DIFFERENT;
-        buffer_format(&out, "%s differs from %s", tensor->name, other);
-        add_difference(c, &out);
+        decide_by_policy(tensor, other, &out);
     }
     free(other);
     free(tensor->reason);
     tensor->reason = out.data;
+}
+
+static fp8moe_status parse_rows(const char *text, fp8moe_judge_options *out, fp8moe_error *err)
+{
+    const char *dots = strstr(text, "..");
+    char *first = cli_text("%.*s", dots ? (int)(dots - text) : 0, text);
+    const bool good = dots && cli_parse_integer(first, 0, INT64_MAX, &out->first_row) &&
+                      cli_parse_integer(dots + 2, 0, INT64_MAX, &out->last_row) &&
+                      out->first_row <= out->last_row;
+    free(first);
+    if (good) return FP8MOE_OK;
+    return cli_fail(err, FP8MOE_ERR_USAGE, "--rows '%s': expected A..B with A at most B", text);
+}
+
+fp8moe_status decide_judge_options(const options *given, fp8moe_judge_options *out, fp8moe_error *err)
+{
+    const char *rows = options_value(given, OPTION_ROWS);
+    fp8moe_judge_options_default(out);
+    out->worst_case = options_value(given, OPTION_WORST_CASE) != NULL;
+    return rows ? parse_rows(rows, out, err) : FP8MOE_OK;
+}
+
+fp8moe_status decide_check(const options *given, fp8moe_error *err)
+{
+    const char *text = options_value(given, OPTION_INCONCLUSIVE);
+    if (!text || !strcmp(text, "fail") || !strcmp(text, "pass")) return FP8MOE_OK;
+    return cli_fail(err, FP8MOE_ERR_USAGE, "--inconclusive '%s': expected fail or pass", text);
 }
 
 bool decide_holds_bf16(const fp8moe_tensor *tensor)
@@ -79,8 +138,11 @@ bool decide_holds_bf16(const fp8moe_tensor *tensor)
     return true;
 }
 
-static cli_exit exit_of_verdict(verdict v)
+static cli_exit exit_of_verdict(const options *given, verdict v)
 {
+    const char *inconclusive = options_value(given, OPTION_INCONCLUSIVE);
+    if (v == VERDICT_INCONCLUSIVE && inconclusive)
+        return strcmp(inconclusive, "pass") ? CLI_DIFFERENT : CLI_SAME;
     static const cli_exit codes[] = {[VERDICT_SAME] = CLI_SAME,
                                      [VERDICT_INCONCLUSIVE] = CLI_INCONCLUSIVE,
                                      [VERDICT_DIFFERENT] = CLI_DIFFERENT,
@@ -94,7 +156,7 @@ cli_exit decide_finish(const options *given, const report_format *format, report
     cli_exit worst = failures;
     bool judged = false;
     for (size_t i = 0; i < whole->dump_count; i++) {
-        worst = cli_worse(worst, exit_of_verdict(whole->dumps[i].verdict));
+        worst = cli_worse(worst, exit_of_verdict(given, whole->dumps[i].verdict));
         judged |= whole->dumps[i].verdict != VERDICT_ERROR;
     }
     if (judged) {

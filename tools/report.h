@@ -2,7 +2,10 @@
 #ifndef FP8MOE_TOOLS_REPORT_H
 #define FP8MOE_TOOLS_REPORT_H
 
+#include "policy.h"
 #include "settings.h"
+
+#include <fp8moe/judge.h>
 
 /* ---- verify and compare: fp8moe.report/1 ---- */
 
@@ -44,6 +47,10 @@ typedef struct report_tensor {
     verdict verdict;
     char *reason;
     fp8moe_comparison comparison;
+    bool judged; /* verify: */
+    fp8moe_judgement judgement;
+    policy policy;
+    bool blind; /* the policy would have passed a 2 % gain error too */
     report_candidate *candidates; /* of auto, best first, then the unfit */
     size_t candidate_count;
 } report_tensor;

@@ -180,6 +180,131 @@ static void emit_recipe_of(emitter *json, const report_tensor *tensor)
     emit_end(json);
 }
 
+static void emit_judged_classes(emitter *json, const fp8moe_judgement *j)
+{
+    const fp8moe_classes *c = &j->classes;
+    emit_object(json, "elements");
+    emit_integer(json, "padding", c->padding);
+    emit_integer(json, "identical", c->identical);
+    emit_integer(json, "expected", c->expected);
+    emit_integer(json, "explained", c->explained);
+    emit_integer(json, "possible", c->possible);
+    emit_integer(json, "impossible", c->impossible);
+    emit_integer(json, "nonfinite", c->nonfinite);
+    emit_end(json);
+    emit_object(json, "rows");
+    emit_integer(json, "asked", j->rows);
+    emit_integer(json, "equal", j->rows_equal);
+    emit_integer(json, "identical", j->rows_identical);
+    emit_integer(json, "explained", j->rows_explained);
+    emit_integer(json, "noise", j->rows_noise);
+    emit_end(json);
+}
+
+static void emit_impossible(emitter *json, const fp8moe_judgement *j)
+{
+    if (j->impossible_row < 0) {
+        emit_text(json, "first_impossible", NULL);
+        return;
+    }
+    emit_object(json, "first_impossible");
+    emit_integer(json, "row", j->impossible_row);
+    emit_integer(json, "column", j->impossible_column);
+    emit_number(json, "got", j->impossible_got);
+    emit_number(json, "low", j->impossible_low);
+    emit_number(json, "high", j->impossible_high);
+    emit_end_counted(json);
+}
+
+static void emit_flips(emitter *json, const fp8moe_judgement *j)
+{
+    emit_integer(json, "flip_count", j->flips);
+    emit_integer(json, "near_ties", j->near_ties);
+    emit_array(json, "flips");
+    for (int i = 0; i < j->flip_count; i++) {
+        const fp8moe_flip *f = &j->flip[i];
+        emit_object(json, NULL);
+        emit_text(json, "kind", fp8moe_flip_kind_name(f->kind));
+        emit_integer(json, "row", f->token);
+        emit_integer(json, "slot", f->slot);
+        emit_integer(json, "expert", f->expert);
+        emit_integer(json, "index", f->index);
+        emit_number(json, "from", f->from);
+        emit_number(json, "to", f->to);
+        emit_end(json);
+    }
+    emit_end(json);
+}
+
+static void emit_statistics(emitter *json, const fp8moe_judgement *j)
+{
+    emit_array(json, "statistics");
+    for (int i = 0; i < j->statistic_count; i++) {
+        const fp8moe_statistic *s = &j->statistics[i];
+        emit_object(json, NULL);
+        emit_text(json, "name", s->name);
+        emit_number(json, "seen", s->seen);
+        emit_number(json, "limit", s->limit);
+        emit_integer(json, "row", s->token);
+        emit_integer(json, "index", s->index);
+        emit_boolean(json, "outside", s->outside);
+        emit_end_counted(json);
+    }
+    emit_end(json);
+}
+
+static void emit_detection(emitter *json, const fp8moe_detection *d)
+{
+    emit_object(json, "detection");
+    emit_number(json, "gain_down", d->gain_down);
+    emit_number(json, "gain_up", d->gain_up);
+    emit_boolean(json, "dropped_expert", d->dropped_expert);
+    emit_boolean(json, "swapped_gate_up", d->swapped_gate_up);
+    emit_boolean(json, "wrong_expert", d->wrong_expert);
+    emit_boolean(json, "row_scale", d->row_scale);
+    emit_number(json, "unresolved", d->unresolved);
+    emit_boolean(json, "sufficient", d->sufficient);
+    emit_end_counted(json);
+}
+
+/* null where nothing was recomputed (compare). */
+static void emit_judgement(emitter *json, const report_tensor *tensor)
+{
+    const fp8moe_judgement *j = &tensor->judgement;
+    if (!tensor->judged) {
+        emit_text(json, "judgement", NULL);
+        return;
+    }
+    emit_object(json, "judgement");
+    emit_text(json, "verdict", fp8moe_verdict_name(j->verdict));
+    emit_text(json, "reason", j->reason);
+    emit_text(json, "axis", j->axis[0] ? j->axis : NULL);
+    emit_judged_classes(json, j);
+    emit_impossible(json, j);
+    emit_flips(json, j);
+    emit_statistics(json, j);
+    emit_detection(json, &j->detection);
+    emit_object(json, "assumed");
+    emit_number(json, "dot_slack", j->dot_slack);
+    emit_integer(json, "silu_slack", j->silu_slack);
+    emit_number(json, "silu_slack_rate", j->silu_slack_rate);
+    emit_end(json);
+    emit_number(json, "median_width", j->median_width);
+    emit_end(json);
+}
+
+/* What was asked of the comparison; upstream's own answer stands beside every policy. */
+static void emit_policy(emitter *json, const report_tensor *tensor)
+{
+    const fp8moe_comparison *c = &tensor->comparison;
+    char *name = policy_name(&tensor->policy);
+    emit_text(json, "policy", name);
+    emit_boolean(json, "policy_blind", tensor->blind);
+    emit_text(json, "upstream_verdict",
+              c->upstream_ulp_exceeds || c->upstream_relative_exceeds ? "different" : "same");
+    free(name);
+}
+
 static void emit_tensor(emitter *json, const report_tensor *tensor)
 {
     const fp8moe_comparison *c = &tensor->comparison;
@@ -188,8 +313,10 @@ static void emit_tensor(emitter *json, const report_tensor *tensor)
     emit_form(json, &tensor->form);
     emit_recipe_of(json, tensor);
     emit_text(json, "verdict", verdict_name(tensor->verdict));
-    emit_text(json, "kind", NULL);
+    emit_text(json, "kind", tensor->judged ? fp8moe_kind_name(tensor->judgement.kind) : NULL);
     emit_text(json, "reason", tensor->reason);
+    emit_policy(json, tensor);
+    emit_judgement(json, tensor);
     emit_integer(json, "count", c->count);
     emit_integer(json, "padding", c->padding);
     emit_number(json, "identical_share", c->identical_share);

@@ -118,6 +118,98 @@ static void add_recipe(buffer *out, const report_tensor *tensor)
     }
 }
 
+static void add_flips(buffer *out, const fp8moe_judgement *j)
+{
+    for (int i = 0; i < j->flip_count; i++) {
+        const fp8moe_flip *f = &j->flip[i];
+        const char *label = i ? "" : "flips";
+        if (f->kind == FP8MOE_FLIP_SCALE)
+            buffer_line(out, 4, label, "row %lld: scale of slot %lld (local expert %lld) %.7g -> %.7g",
+                        (long long)f->token, (long long)f->slot, (long long)f->expert, f->from, f->to);
+        else
+            buffer_line(out, 4, label,
+                        "row %lld: product[%lld] of slot %lld (local expert %lld) %.7g -> %.7g, by %s",
+                        (long long)f->token, (long long)f->index, (long long)f->slot,
+                        (long long)f->expert, f->from, f->to, fp8moe_flip_kind_name(f->kind));
+    }
+    if (j->flips > j->flip_count)
+        buffer_line(out, 4, "", "and %lld more", (long long)(j->flips - j->flip_count));
+}
+
+static void add_statistics(buffer *out, const fp8moe_judgement *j)
+{
+    for (int i = 0; i < j->statistic_count; i++) {
+        const fp8moe_statistic *s = &j->statistics[i];
+        buffer words = {0};
+        buffer_format(&words, "%s %.3g, noise gives at most %.3g", s->name, s->seen, s->limit);
+        if (s->outside && s->token >= 0) buffer_format(&words, " (row %lld", (long long)s->token);
+        if (s->outside && s->index >= 0)
+            buffer_format(&words, "%s%s %lld", s->token >= 0 ? ", " : " (",
+                          s->token >= 0 ? "slot" : "column", (long long)s->index);
+        if (s->outside && (s->token >= 0 || s->index >= 0)) buffer_add(&words, ")");
+        if (s->outside) buffer_add(&words, ": OUTSIDE");
+        buffer_line(out, 4, i ? "" : "statistics", "%s", words.data);
+        buffer_free(&words);
+    }
+}
+
+static const char *seen_text(bool seen)
+{
+    return seen ? "seen" : "not seen";
+}
+
+static void add_gain(buffer *words, const char *sign, double gain)
+{
+    if (gain < 1) buffer_format(words, "%s%.3g %%", sign, 100 * gain);
+    else buffer_format(words, "%snone", sign);
+}
+
+/* The smallest faults this very check would have called different. */
+static void add_detection(buffer *out, const report_tensor *tensor)
+{
+    const fp8moe_detection *d = &tensor->judgement.detection;
+    buffer words = {0};
+    buffer_add(&words, "gain errors from ");
+    add_gain(&words, "-", d->gain_down);
+    add_gain(&words, " and +", d->gain_up);
+    if (tensor->recipe->op == FP8MOE_OP_MOE)
+        buffer_format(&words,
+                      "; weakest expert dropped: %s, replaced: %s; gate and up exchanged: %s; one row "
+                      "scale 1 %% off: %s",
+                      seen_text(d->dropped_expert), seen_text(d->wrong_expert),
+                      seen_text(d->swapped_gate_up), seen_text(d->row_scale));
+    buffer_line(out, 4, "would see", "%s", words.data);
+    buffer_free(&words);
+}
+
+static void add_judgement(buffer *out, const report_tensor *tensor)
+{
+    const fp8moe_judgement *j = &tensor->judgement;
+    const fp8moe_classes *c = &j->classes;
+    if (!tensor->judged) return;
+    if (j->axis[0]) buffer_line(out, 4, "open axis", "%s", j->axis);
+    if (j->kind != FP8MOE_KIND_NONE) buffer_line(out, 4, "kind", "%s", fp8moe_kind_name(j->kind));
+    buffer_line(out, 4, "elements",
+                "%lld identical, %lld expected, %lld explained, %lld possible, %lld impossible, %lld "
+                "non-finite on one side; %lld padding",
+                (long long)c->identical, (long long)c->expected, (long long)c->explained,
+                (long long)c->possible, (long long)c->impossible, (long long)c->nonfinite,
+                (long long)c->padding);
+    buffer_line(out, 4, "rows", "%lld judged, %lld equal to an earlier one; %lld identical, %lld explained, %lld by noise",
+                (long long)(j->rows - j->rows_equal), (long long)j->rows_equal,
+                (long long)j->rows_identical, (long long)j->rows_explained, (long long)j->rows_noise);
+    if (j->impossible_row >= 0)
+        buffer_line(out, 4, "impossible", "first at row %lld, column %lld: %.7g is not in [%.7g, %.7g]",
+                    (long long)j->impossible_row, (long long)j->impossible_column, j->impossible_got,
+                    j->impossible_low, j->impossible_high);
+    add_flips(out, j);
+    add_statistics(out, j);
+    add_detection(out, tensor);
+    buffer_line(out, 4, "assumed",
+                "dots within %g * 2^-24 * sum|a b|, silu within %d step in %.3g %% of its values",
+                j->dot_slack, j->silu_slack, 100 * j->silu_slack_rate);
+}
+
 static void add_tensor(buffer *out, const report_tensor *tensor)
 {
     const fp8moe_comparison *c = &tensor->comparison;
@@ -125,6 +217,7 @@ static void add_tensor(buffer *out, const report_tensor *tensor)
     buffer_format(out, "  %s %s: %s\n", tensor->name, form_text(&tensor->form, form),
                   verdict_name(tensor->verdict));
     add_recipe(out, tensor);
+    add_judgement(out, tensor);
     buffer_line(
         out, 4, "identical",
         "%lld of %lld elements (%.4f %%); %lld differ, %lld far; %lld are zero on both sides",

@@ -122,6 +122,20 @@ fp8moe_status subject_run(const subject_dump *subject, const fp8moe_recipe *reci
     return cli_in_file(err, st, fp8moe_dump_path(subject->dump));
 }
 
+fp8moe_status subject_judge(const subject_dump *subject, const fp8moe_recipe *recipe,
+                            const fp8moe_tensor *dumped, const fp8moe_judge_options *judging,
+                            double *output, fp8moe_judgement *out, fp8moe_error *err)
+{
+    const fp8moe_config config = config_of(subject, recipe);
+    fp8moe_judge_options asked = *judging;
+    const char *name;
+    for (size_t at = 0; (name = options_next(subject->given, OPTION_FROM, &at));)
+        asked.from[fp8moe_stage_find(name)] = subject->fields.stages[fp8moe_stage_find(name)];
+    return cli_in_file(
+        err, fp8moe_judge(&config, &subject->fields.inputs, dumped, &asked, output, out, err),
+        fp8moe_dump_path(subject->dump));
+}
+
 /* ---- fitting ---- */
 
 static fp8moe_status try_to_fit(const subject_dump *subject, const fp8moe_config *config,

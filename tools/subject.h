@@ -5,6 +5,8 @@
 #include "settings.h"
 #include "watch.h"
 
+#include <fp8moe/judge.h>
+
 typedef struct subject_dump {
     fp8moe_dump *dump;
     const options *given;
@@ -41,5 +43,13 @@ fp8moe_status subject_run(const subject_dump *subject, const fp8moe_recipe *reci
  */
 fp8moe_status subject_fits(const subject_dump *subject, const fp8moe_recipe *recipe, bool *fits,
                            fp8moe_error *err);
+
+/*
+ * Judge an output of the dump under a recipe; its open axes are tried. `output` receives what was
+ * computed under the recipe it was judged by, as many numbers as `dumped` has. Errors name the file.
+ */
+fp8moe_status subject_judge(const subject_dump *subject, const fp8moe_recipe *recipe,
+                            const fp8moe_tensor *dumped, const fp8moe_judge_options *judging,
+                            double *output, fp8moe_judgement *out, fp8moe_error *err);
 
 #endif

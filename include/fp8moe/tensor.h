@@ -114,6 +114,9 @@ FP8MOE_API void fp8moe_tensor_read_i64(const fp8moe_tensor *tensor, int64_t firs
 FP8MOE_API void fp8moe_tensor_read_raw(const fp8moe_tensor *tensor, int64_t first, int64_t count,
                                        void *out);
 
+/** Round to bf16: to nearest, ties to even, once; NaN stays NaN, overflow gives Inf. */
+FP8MOE_API double fp8moe_round_bf16(double value);
+
 /** Write the shape as text, e.g. "[1, 512, 256]", at most `size` bytes with the final NUL.
  *  Returns `text`. */
 FP8MOE_API char *fp8moe_tensor_shape_text(const fp8moe_tensor *tensor, char *text, size_t size);

@@ -1,0 +1,34 @@
+/* What counts as the same: the verdict of the judge, or somebody's bar. */
+#ifndef FP8MOE_TOOLS_POLICY_H
+#define FP8MOE_TOOLS_POLICY_H
+
+#include "options.h"
+
+typedef enum policy_rule {
+    POLICY_STRICT,   /* verify: the judge; compare: non-finites agree, 99 % identical, none far */
+    POLICY_UPSTREAM, /* no in-range FP8-ULP above 2, no out-of-range relative error above 0.05 */
+    POLICY_ULP       /* non-finites agree, no FP8 step above N on the grid */
+} policy_rule;
+
+typedef struct policy {
+    policy_rule rule;
+    double steps; /* of ULP */
+} policy;
+
+/* --policy strict|upstream|ulp:N. USAGE for anything else. */
+fp8moe_status policy_find(const options *given, policy *out, fp8moe_error *err);
+
+/* "strict", "upstream", "ulp:2". The caller frees it. */
+char *policy_name(const policy *p);
+
+/* Whether the bar is kept. */
+bool policy_passes(const policy *p, const fp8moe_comparison *comparison);
+
+/*
+ * Whether the bar would have passed an error nobody wants: `expected` with every value 2 % larger, and
+ * 2 % smaller, in its own dtype. A pass under such a bar says nothing.
+ */
+fp8moe_status policy_is_blind(const policy *p, const fp8moe_tensor *expected,
+                              const fp8moe_compare_options *comparing, bool *out, fp8moe_error *err);
+
+#endif
