@@ -109,7 +109,7 @@ fp8moe_status dump_shape(const char *name, fp8moe_dtype dtype, size_t rank, cons
                            "dimension %zu of the shape is %lld", dim, (long long)shape[dim]);
     if (!size_fits(dtype, (int)rank, shape))
         return fail_at(err, FP8MOE_ERR_FORMAT, name, offset,
-                       "the shape's size in bytes does not fit 64 bits");
+                       "the shape's size in bits does not fit 64 bits");
     *out = fp8moe_tensor_view(NULL, dtype, (int)rank, shape);
     if (!bytes_of(dtype, fp8moe_tensor_count(out), bytes))
         return fail_at(err, FP8MOE_ERR_FORMAT, name, offset,

@@ -33,7 +33,7 @@ for target in "$@"; do
     echo "== $target for $seconds s"
     # shellcheck disable=SC2086
     "$folder/fuzz" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=3000 -max_len=20000 \
-        -artifact_prefix="$folder/" -print_final_stats=1 $dictionary "$folder/corpus" data/hostile \
+        -artifact_prefix="$folder/" -print_final_stats=1 $dictionary "$folder/corpus" data/hostile data/legal \
         >"$folder/log" 2>&1 || failed=1
     grep -E 'stat::number_of_executed_units|SUMMARY|ERROR|broken promise' "$folder/log" || tail -5 "$folder/log"
 done
