@@ -8,6 +8,7 @@
 #include <fp8moe/buckets.h>
 #include <fp8moe/checkpoint.h>
 #include <fp8moe/compare.h>
+#include <fp8moe/config_file.h>
 #include <fp8moe/cost.h>
 #include <fp8moe/dump.h>
 #include <fp8moe/fingerprint.h>
