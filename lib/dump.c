@@ -133,7 +133,7 @@ static int compare_names(const void *a, const void *b)
     return order ? order : (x->index > y->index) - (x->index < y->index);
 }
 
-static fp8moe_status index_names(fp8moe_dump *dump, fp8moe_error *err)
+fp8moe_status dump_index_names(fp8moe_dump *dump, fp8moe_error *err)
 {
     if (!dump->count) return FP8MOE_OK;
     dump->by_name = arena_alloc(&dump->memory, dump->count * sizeof *dump->by_name);
@@ -177,7 +177,7 @@ static fp8moe_status open_into(fp8moe_dump *dump, const char *path, fp8moe_error
     TRY(file_open(path, &dump->file, err));
     TRY(find_format(dump, err));
     TRY(dump->format->open(dump, err));
-    return index_names(dump, err);
+    return dump_index_names(dump, err);
 }
 
 fp8moe_status fp8moe_dump_open(const char *path, fp8moe_dump **out, fp8moe_error *err)

@@ -59,6 +59,9 @@ struct fp8moe_dump {
  * and too many tensors. Duplicates are found when open() is through. */
 fp8moe_status dump_add(fp8moe_dump *dump, const dump_entry *entry, fp8moe_error *err);
 
+/* After the last dump_add(): make names findable; two equal ones are a FORMAT error. */
+fp8moe_status dump_index_names(fp8moe_dump *dump, fp8moe_error *err);
+
 /* Add a text pair, copied. */
 fp8moe_status dump_add_metadata(fp8moe_dump *dump, const char *key, const char *value,
                                 fp8moe_error *err);

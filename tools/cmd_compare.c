@@ -87,8 +87,8 @@ static fp8moe_status compare_files(pair *p, const options *given, report_dump *o
     CLI_TRY(decide_options(given, &p->options, err));
     CLI_TRY(decide_check(given, err));
     CLI_TRY(policy_find(given, &p->policy, err));
-    CLI_TRY(subject_open_file(p->a.path, given, &p->dump_a, err));
-    CLI_TRY(subject_open_file(p->b.path, given, &p->dump_b, err));
+    CLI_TRY(subject_open_file(&(source){.title = p->a.path}, given, &p->dump_a, err));
+    CLI_TRY(subject_open_file(&(source){.title = p->b.path}, given, &p->dump_b, err));
     const char *name_a = p->a.tensor ? p->a.tensor : p->b.tensor;
     const char *name_b = p->b.tensor ? p->b.tensor : p->a.tensor;
     if (name_a)

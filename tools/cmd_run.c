@@ -67,22 +67,27 @@ static cli_exit run(const options *given)
     }
     if (subject_check_options(given, &err) != FP8MOE_OK) return cli_report_error(&err);
     const double start = cli_seconds();
-    subject_dump subject;
-    fp8moe_status st = subject_open(out.input, given, &subject, &err);
+    subject_dump subject = {0};
+    sources from;
+    fp8moe_status st = sources_find(given->operands, given->operand_count, &from, &err);
+    if (st == FP8MOE_OK && from.count != 1)
+        st = cli_fail(&err, FP8MOE_ERR_USAGE, "run takes one layer, these files hold %zu", from.count);
+    if (st == FP8MOE_OK) st = subject_open(&from.all[0], given, &subject, &err);
     if (st == FP8MOE_OK) st = run_dump(given, &subject, &out, &err);
     out.seconds = cli_seconds() - start;
     cli_exit code = st == FP8MOE_OK ? CLI_SAME : cli_report_error(&err);
     if (st == FP8MOE_OK) code = written_send(format, &out);
     written_free(&out);
     subject_close(&subject);
+    sources_free(&from);
     return code;
 }
 
 const cli_command command_run = {
     .name = "run",
-    .operands = "DUMP",
+    .operands = "DUMP...",
     .min_operands = 1,
-    .max_operands = 1,
+    .max_operands = SIZE_MAX,
     .summary = "compute a layer from its dump and write the output, or every stage",
     .description = "The file written carries the settings in its metadata.",
     .example = "fp8moe run layer.safetensors --recipe gather --target gaudi2 --weights-stage "

@@ -327,11 +327,34 @@ static fp8moe_status no_recipe_fits(const verify_job *job, const judged_output *
     return cli_in_file(err, err->status, fp8moe_dump_path(job->subject.dump));
 }
 
-static fp8moe_status verify_dump(const char *path, const options *given, verify_job *job,
+/* An old verify dump of upstream: both outputs and nothing they were computed from. */
+static bool is_pair_alone(const fields *found)
+{
+    return found->output_count == 2 && found->outputs[0].recipe && found->outputs[1].recipe &&
+           !fp8moe_tensor_present(&found->inputs.hidden_states);
+}
+
+/* The stock output is the reference. */
+static fp8moe_status judge_pair_alone(verify_job *job, fp8moe_error *err)
+{
+    const field_output *pair = job->subject.fields.outputs; /* in the order of the table: custom, stock */
+    report_tensor *tensor = report_add_tensor(job->report, "custom", &pair[0].tensor);
+    const char *path = fp8moe_dump_path(job->subject.dump);
+    tensor->policy = job->policy;
+    CLI_TRY(cli_in_file(err, fp8moe_compare(&pair[1].tensor, &pair[0].tensor, &job->options, &tensor->comparison, err), path));
+    CLI_TRY(policy_is_blind(&job->policy, &pair[1].tensor, &job->options, &tensor->blind, err));
+    decide_tensor(tensor);
+    report_add_note(job->report, "no inputs: custom is held against stock, neither is recomputed");
+    report_judge_dump(job->report);
+    return FP8MOE_OK;
+}
+
+static fp8moe_status verify_dump(const source *from, const options *given, verify_job *job,
                                  fp8moe_error *err)
 {
-    CLI_TRY(subject_open(path, given, &job->subject, err));
+    CLI_TRY(subject_open(from, given, &job->subject, err));
     const fields *found = &job->subject.fields;
+    if (is_pair_alone(found)) return judge_pair_alone(job, err);
     job->output_count = found->output_count;
     for (size_t i = 0; i < found->output_count; i++) {
         job->outputs[i].output = &found->outputs[i];
@@ -356,14 +379,14 @@ static void free_job(verify_job *job)
 }
 
 /* Verify one dump into the report; returns the exit code of a failure, or CLI_SAME. */
-static cli_exit verify_into(report *whole, const char *path, const verify_job *asked,
+static cli_exit verify_into(report *whole, const source *from, const verify_job *asked,
                             const options *given)
 {
     fp8moe_error err;
     verify_job job = *asked;
-    job.report = report_add_dump(whole, path);
+    job.report = report_add_dump(whole, from->title);
     cli_exit failure = CLI_SAME;
-    if (verify_dump(path, given, &job, &err) != FP8MOE_OK) {
+    if (verify_dump(from, given, &job, &err) != FP8MOE_OK) {
         failure = cli_report_error(&err);
         err.file[0] = '\0'; /* the report names it */
         job.report->verdict = VERDICT_ERROR;
@@ -391,9 +414,12 @@ static cli_exit verify(const options *given)
     if (subject_check_options(given, &err) != FP8MOE_OK) return cli_report_error(&err);
     const double start = cli_seconds();
     report whole = {.command = "verify"};
-    cli_exit failures = CLI_SAME;
-    for (size_t i = 0; i < given->operand_count; i++)
-        failures = cli_worse(failures, verify_into(&whole, given->operands[i], &asked, given));
+    sources found;
+    const fp8moe_status st = sources_find(given->operands, given->operand_count, &found, &err);
+    cli_exit failures = st == FP8MOE_OK ? CLI_SAME : cli_report_error(&err);
+    for (size_t i = 0; i < found.count; i++)
+        failures = cli_worse(failures, verify_into(&whole, &found.all[i], &asked, given));
+    sources_free(&found);
     whole.seconds = cli_seconds() - start;
     whole.threads = settings_threads(given);
     return decide_finish(given, format, &whole, failures);

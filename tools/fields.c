@@ -128,6 +128,11 @@ static int find_field(const char *name)
     return find_weight(name);
 }
 
+bool fields_knows(const char *name)
+{
+    return find_field(name) != FIELD_COUNT;
+}
+
 /* ---- matching a dump's tensors ---- */
 
 typedef struct matches {

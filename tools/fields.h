@@ -35,6 +35,9 @@ typedef struct fields {
 fp8moe_status fields_find(fp8moe_dump *dump, const options *given, fields *out, fp8moe_error *err);
 void fields_free(fields *found);
 
+/* Whether a name stands for a field, an output or an intermediate. */
+bool fields_knows(const char *name);
+
 /* The names understood, for `fp8moe help names`. */
 void fields_help(buffer *out);
 

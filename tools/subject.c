@@ -38,11 +38,11 @@ static fp8moe_status apply_as(fp8moe_dump *dump, const char *text, fp8moe_error 
                        fp8moe_dump_path(dump));
 }
 
-fp8moe_status subject_open_file(const char *path, const options *given, fp8moe_dump **out,
+fp8moe_status subject_open_file(const source *from, const options *given, fp8moe_dump **out,
                                 fp8moe_error *err)
 {
     const char *text;
-    CLI_TRY(cli_in_file(err, fp8moe_dump_open(path, out, err), path));
+    CLI_TRY(source_open(from, out, err));
     for (size_t at = 0; (text = options_next(given, OPTION_AS, &at));) {
         const fp8moe_status st = apply_as(*out, text, err);
         if (st == FP8MOE_OK) continue;
@@ -64,15 +64,15 @@ static fp8moe_status check_from(const subject_dump *subject, fp8moe_error *err)
     return FP8MOE_OK;
 }
 
-fp8moe_status subject_open(const char *path, const options *given, subject_dump *out,
+fp8moe_status subject_open(const source *from, const options *given, subject_dump *out,
                            fp8moe_error *err)
 {
     *out = (subject_dump){.given = given};
-    CLI_TRY(subject_open_file(path, given, &out->dump, err));
+    CLI_TRY(subject_open_file(from, given, &out->dump, err));
     CLI_TRY(fields_find(out->dump, given, &out->fields, err));
     CLI_TRY(settings_find(given, out->dump, &out->settings, err));
-    CLI_TRY(cli_in_file(err, check_from(out, err), path));
-    return cli_in_file(err, settings_complete(&out->settings, &out->fields, err), path);
+    CLI_TRY(cli_in_file(err, check_from(out, err), from->title));
+    return cli_in_file(err, settings_complete(&out->settings, &out->fields, err), from->title);
 }
 
 void subject_close(subject_dump *subject)

@@ -3,6 +3,7 @@
 #define FP8MOE_TOOLS_SUBJECT_H
 
 #include "settings.h"
+#include "sources.h"
 #include "watch.h"
 
 #include <fp8moe/judge.h>
@@ -17,12 +18,12 @@ typedef struct subject_dump {
 /* The options that hold for every dump alike, checked once before any is opened. */
 fp8moe_status subject_check_options(const options *given, fp8moe_error *err);
 
-/* Open a file and apply --as to its tensors; used by every command that reads one. */
-fp8moe_status subject_open_file(const char *path, const options *given, fp8moe_dump **out,
+/* Open a layer's file or files and apply --as to its tensors; used by every command that reads one. */
+fp8moe_status subject_open_file(const source *from, const options *given, fp8moe_dump **out,
                                 fp8moe_error *err);
 
 /* Open, find fields and settings. The caller closes it either way. Errors name the file. */
-fp8moe_status subject_open(const char *path, const options *given, subject_dump *out,
+fp8moe_status subject_open(const source *from, const options *given, subject_dump *out,
                            fp8moe_error *err);
 void subject_close(subject_dump *subject);
 

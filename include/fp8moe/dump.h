@@ -34,6 +34,19 @@ typedef struct fp8moe_dump fp8moe_dump;
  */
 FP8MOE_API fp8moe_status fp8moe_dump_open(const char *path, fp8moe_dump **out, fp8moe_error *err);
 
+/** One file of a group, and the name its only tensor gets. */
+typedef struct fp8moe_group_member {
+    const char *path;
+    const char *name;
+} fp8moe_group_member;
+
+/**
+ * Open files of one tensor each as one dump (format "group"), as torch hooks write a layer. `title`
+ * stands for the path. @return as fp8moe_dump_open(); USAGE for a file of several tensors
+ */
+FP8MOE_API fp8moe_status fp8moe_dump_open_group(const char *title, const fp8moe_group_member *members,
+                                                size_t count, fp8moe_dump **out, fp8moe_error *err);
+
 /** Close and free; NULL is allowed. Every view of this dump dies. */
 FP8MOE_API void fp8moe_dump_close(fp8moe_dump *dump);
 
