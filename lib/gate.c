@@ -9,24 +9,31 @@
 
 typedef struct fact_row {
     const char *name;
+    fp8moe_fact_kind kind;
     fp8moe_gate_value assumed; /* favourable to the gathered combine */
-    fp8moe_gate_value unset;   /* upstream's default where it is a variable */
+    bool off_by_default;       /* upstream's default of the variable; else as assumed */
 } fact_row;
 
 static const fact_row fact_rows[FP8MOE_FACT_COUNT] = {
-    [FP8MOE_FACT_METHOD] = {"method", {.text = "fp8"}, {.text = NULL}},
-    [FP8MOE_FACT_GATHER] = {"gather", {.on = true}, {.on = false}},
-    [FP8MOE_FACT_VERIFY] = {"verify", {.on = false}, {.on = false}},
-    [FP8MOE_FACT_ACTIVATION] = {"activation", {.text = "silu"}, {.text = NULL}},
-    [FP8MOE_FACT_ACTIVATION_SCHEME] = {"activation_scheme", {.text = "dynamic"}, {.text = NULL}},
-    [FP8MOE_FACT_BLOCK_QUANT] = {"block_quant", {.on = true}, {.on = false}},
-    [FP8MOE_FACT_QUANT_CONFIG] = {"quant_config", {.on = false}, {.on = false}},
-    [FP8MOE_FACT_FORCE_CHANNEL] = {"force_channel", {.on = true}, {.on = true}},
-    [FP8MOE_FACT_RATIO] = {"ratio", {.number = 0.4}, {.number = 0.4}},
-    [FP8MOE_FACT_MAX_TP] = {"max_tp", {.count = 64}, {.count = 64}},
-    [FP8MOE_FACT_DENSE_MAX_TOKENS] = {"dense_max_tokens", {.count = 0}, {.count = 0}},
-    [FP8MOE_FACT_GATED] = {"gated", {.on = true}, {.on = false}},
-    [FP8MOE_FACT_DISPATCH] = {"dispatch", {.on = false}, {.on = false}},
+    [FP8MOE_FACT_METHOD] = {"method", FP8MOE_FACT_IS_TEXT, {.text = "fp8"}, false},
+    [FP8MOE_FACT_GATHER] = {"gather", FP8MOE_FACT_IS_ON, {.on = true}, true},
+    [FP8MOE_FACT_VERIFY] = {"verify", FP8MOE_FACT_IS_ON, {.on = false}, true},
+    [FP8MOE_FACT_ACTIVATION] = {"activation", FP8MOE_FACT_IS_TEXT, {.text = "silu"}, false},
+    [FP8MOE_FACT_ACTIVATION_SCHEME] = {"activation_scheme",
+                                       FP8MOE_FACT_IS_TEXT,
+                                       {.text = "dynamic"},
+                                       false},
+    [FP8MOE_FACT_BLOCK_QUANT] = {"block_quant", FP8MOE_FACT_IS_ON, {.on = true}, false},
+    [FP8MOE_FACT_QUANT_CONFIG] = {"quant_config", FP8MOE_FACT_IS_ON, {.on = false}, true},
+    [FP8MOE_FACT_FORCE_CHANNEL] = {"force_channel", FP8MOE_FACT_IS_ON, {.on = true}, false},
+    [FP8MOE_FACT_RATIO] = {"ratio", FP8MOE_FACT_IS_NUMBER, {.number = 0.4}, false},
+    [FP8MOE_FACT_MAX_TP] = {"max_tp", FP8MOE_FACT_IS_COUNT, {.count = 64}, false},
+    [FP8MOE_FACT_DENSE_MAX_TOKENS] = {"dense_max_tokens",
+                                      FP8MOE_FACT_IS_COUNT,
+                                      {.count = 0},
+                                      false},
+    [FP8MOE_FACT_GATED] = {"gated", FP8MOE_FACT_IS_ON, {.on = true}, false},
+    [FP8MOE_FACT_DISPATCH] = {"dispatch", FP8MOE_FACT_IS_ON, {.on = false}, false},
 };
 
 static const char *const source_names[] = {"assumed", "default", "given"};
@@ -36,6 +43,12 @@ const char *fp8moe_gate_fact_name(fp8moe_gate_fact fact)
 {
     assert((size_t)fact < FP8MOE_FACT_COUNT);
     return fact_rows[fact].name;
+}
+
+fp8moe_fact_kind fp8moe_gate_fact_kind(fp8moe_gate_fact fact)
+{
+    assert((size_t)fact < FP8MOE_FACT_COUNT);
+    return fact_rows[fact].kind;
 }
 
 const char *fp8moe_gate_source_name(fp8moe_gate_source source)
@@ -389,7 +402,8 @@ const char *fp8moe_gate_variable_at(const fp8moe_gate_version *version, size_t i
 void fp8moe_gate_unset_variables(const fp8moe_gate_version *version, fp8moe_gate_facts *facts)
 {
     for (const variable_row *row = version->variables; row->name; row++) {
-        facts->value[row->fact] = fact_rows[row->fact].unset;
+        facts->value[row->fact] = fact_rows[row->fact].assumed;
+        if (fact_rows[row->fact].off_by_default) facts->value[row->fact].on = false;
         facts->value[row->fact].source = FP8MOE_SOURCE_DEFAULT;
         facts->value[row->fact].origin = row->name;
     }

@@ -420,6 +420,10 @@ static void names(void **state)
     assert_int_equal(fp8moe_path_find("Gather"), FP8MOE_PATH_COUNT);
     for (int fact = 0; fact < FP8MOE_FACT_COUNT; fact++)
         assert_non_null(fp8moe_gate_fact_name((fp8moe_gate_fact)fact));
+    assert_int_equal(fp8moe_gate_fact_kind(FP8MOE_FACT_GATHER), FP8MOE_FACT_IS_ON);
+    assert_int_equal(fp8moe_gate_fact_kind(FP8MOE_FACT_RATIO), FP8MOE_FACT_IS_NUMBER);
+    assert_int_equal(fp8moe_gate_fact_kind(FP8MOE_FACT_MAX_TP), FP8MOE_FACT_IS_COUNT);
+    assert_int_equal(fp8moe_gate_fact_kind(FP8MOE_FACT_METHOD), FP8MOE_FACT_IS_TEXT);
     assert_string_equal(fp8moe_gate_source_name(FP8MOE_SOURCE_ASSUMED), "assumed");
     assert_string_equal(fp8moe_gate_source_name(FP8MOE_SOURCE_GIVEN), "given");
     size_t rows = 0;

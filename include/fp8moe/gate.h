@@ -5,8 +5,8 @@
  * Source: numerics.md section 6 and the published source of vllm-gaudi. A version of upstream is a
  * row of conditions over facts; every fact says whether it was given or assumed.
  *
- * Letters: T tokens of the call after padding and dispatch, K experts a token, E_local experts of this
- * rank.
+ * Letters: T tokens of the call after padding and dispatch, K experts a token, E_local experts of
+ * this rank.
  *
  * @code
  *   fp8moe_gate_facts facts;
@@ -44,8 +44,8 @@ FP8MOE_API fp8moe_path fp8moe_path_find(const char *name);
 
 /** What a gate asks about. */
 typedef enum fp8moe_gate_fact {
-    FP8MOE_FACT_METHOD,     /**< text: quant_method that serves the experts: "fp8", "compressed-tensors",
-                                 "mxfp4", "none" (not converted) ... */
+    FP8MOE_FACT_METHOD,     /**< text: quant_method that serves the experts: "fp8",
+                               "compressed-tensors",     "mxfp4", "none" (not converted) ... */
     FP8MOE_FACT_GATHER,     /**< on: the variable that asks for the gathered combine */
     FP8MOE_FACT_VERIFY,     /**< on: both paths are run and compared; effective only with GATHER */
     FP8MOE_FACT_ACTIVATION, /**< text: "silu" ... */
@@ -63,6 +63,16 @@ typedef enum fp8moe_gate_fact {
 
 /** "method", "gather", ... as JSON reports spell them. */
 FP8MOE_API const char *fp8moe_gate_fact_name(fp8moe_gate_fact fact);
+
+/** Which member of a value holds it. */
+typedef enum fp8moe_fact_kind {
+    FP8MOE_FACT_IS_ON,
+    FP8MOE_FACT_IS_NUMBER,
+    FP8MOE_FACT_IS_COUNT,
+    FP8MOE_FACT_IS_TEXT
+} fp8moe_fact_kind;
+
+FP8MOE_API fp8moe_fact_kind fp8moe_gate_fact_kind(fp8moe_gate_fact fact);
 
 /** Where a value comes from. */
 typedef enum fp8moe_gate_source {
@@ -89,7 +99,8 @@ typedef struct fp8moe_gate_facts {
     fp8moe_gate_value value[FP8MOE_FACT_COUNT];
 } fp8moe_gate_facts;
 
-/** Favourable assumptions: GATHER on, ratio 0.4, silu, dynamic, block-quantised, FORCE_CHANNEL on. */
+/** Favourable assumptions: GATHER on, ratio 0.4, silu, dynamic, block-quantised, FORCE_CHANNEL on.
+ */
 FP8MOE_API void fp8moe_gate_facts_default(fp8moe_gate_facts *facts);
 
 /* ---- versions ---- */
@@ -119,9 +130,9 @@ FP8MOE_API void fp8moe_gate_unset_variables(const fp8moe_gate_version *version,
                                             fp8moe_gate_facts *facts);
 
 /**
- * A variable has this value, read exactly as upstream reads it: truth values are "1" or "true" in any
- * case and nothing is stripped ("yes" and " 1" are false; `initial` takes any text but "" as true, also
- * "0"); numbers are Python's float() and int().
+ * A variable has this value, read exactly as upstream reads it: truth values are "1" or "true" in
+ * any case and nothing is stripped ("yes" and " 1" are false; `initial` takes any text but "" as
+ * true, also "0"); numbers are Python's float() and int().
  *
  * @return OK; NOT_FOUND where this version reads no such variable; VALUE where upstream raises at
  *         import, so that no server starts; UNSUPPORTED for a number of more than 1000 digits
@@ -153,12 +164,13 @@ typedef struct fp8moe_gate_decision {
     fp8moe_path path;
     int64_t gathered; /**< g = min(E_local, T * K): experts the gathered combine reads */
     size_t count;
-    fp8moe_gate_condition condition[FP8MOE_GATE_MAX_CONDITIONS]; /**< by path, in upstream's order */
+    fp8moe_gate_condition
+        condition[FP8MOE_GATE_MAX_CONDITIONS]; /**< by path, in upstream's order */
 } fp8moe_gate_decision;
 
 /**
- * Decide one call. Products are compared as Python does: T * K exact, E_local * RATIO one IEEE double,
- * NaN never.
+ * Decide one call. Products are compared as Python does: T * K exact, E_local * RATIO one IEEE
+ * double, NaN never.
  *
  * @return OK; VALUE (T negative, K or E_local below 1, T * K beyond 64 bits)
  */
@@ -174,8 +186,9 @@ FP8MOE_API const fp8moe_gate_condition *fp8moe_gate_first_no(const fp8moe_gate_d
 #define FP8MOE_TOKENS_UNLIMITED INT64_MAX
 
 /**
- * The largest T for which all conditions of `path` hold: 0 where there is none (or the version has no
- * such path), FP8MOE_TOKENS_UNLIMITED where no T is too large. K and E_local at least 1 (assert).
+ * The largest T for which all conditions of `path` hold: 0 where there is none (or the version has
+ * no such path), FP8MOE_TOKENS_UNLIMITED where no T is too large. K and E_local at least 1
+ * (assert).
  */
 FP8MOE_API int64_t fp8moe_gate_largest_tokens(const fp8moe_gate_version *version,
                                               const fp8moe_gate_facts *facts, fp8moe_path path,
