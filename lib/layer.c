@@ -108,6 +108,7 @@ static fp8moe_status open_experts(fp8moe_layer *layer, const fp8moe_inputs *in, 
                                                      : 1;
     if (count < 1) return fail(err, FP8MOE_ERR_SHAPE, "no experts: E_local must be at least 1");
     const fp8moe_tensor *const first = fused ? &in->w2_weight : &in->experts[0].down.weight;
+    if (first->rank < 2) return fail_at(err, FP8MOE_ERR_SHAPE, "w2_weight", -1, "expected [H, I], got [] or [n]");
     layer->info.intermediate = first->shape[first->rank - 1];
     layer->expert_count = count;
     layer->experts = calloc((size_t)count, sizeof *layer->experts);
@@ -138,7 +139,7 @@ static bool any_matrix(const fp8moe_layer *layer, bool (*visit)(const matrix *))
     return false;
 }
 
-/* A code whose value only OCP-like targets can hold (above 240), or NaN. */
+/* A code whose value only OCP-like targets can hold. 0x7F is NaN everywhere, halved or not. */
 static bool has_code_above_240(const matrix *m)
 {
     uint8_t codes[4096];
@@ -147,7 +148,7 @@ static bool has_code_above_240(const matrix *m)
         const int64_t n = min_i64((int64_t)sizeof codes, count - at);
         fp8moe_tensor_read_raw(&m->weight, at, n, codes);
         for (int64_t i = 0; i < n; i++)
-            if ((codes[i] & 0x7F) >= 0x78) return true;
+            if ((codes[i] & 0x7F) >= 0x78 && (codes[i] & 0x7F) != 0x7F) return true;
     }
     return false;
 }
@@ -162,15 +163,17 @@ static bool is_not_fp8(const matrix *m)
     return !is_fp8(m);
 }
 
-/* Every target computes the same bits: nothing is quantised, and FP8 weights, if any, are as loaded
- * and below the codes that targets read differently. */
+/* Every target computes the same bits: nothing is quantised, and FP8 weights, if any, have left the
+ * loader and lie below the codes that targets read differently. */
 static bool is_target_free(const fp8moe_layer *layer)
 {
     const fp8moe_recipe *const r = &layer->recipe;
     if (r->input != FP8MOE_INPUT_AS_IS || r->intermediate != FP8MOE_INTERMEDIATE_KEPT) return false;
     if (r->weights == FP8MOE_FORM_PREPARED) return false;
     if (!any_matrix(layer, is_fp8)) return true;
-    return layer->config.weights_stage == FP8MOE_WEIGHTS_LOADED && !any_matrix(layer, has_code_above_240);
+    const fp8moe_stage_of_weights stage = layer->config.weights_stage;
+    const bool after_loader = stage == FP8MOE_WEIGHTS_LOADED || stage == FP8MOE_WEIGHTS_PREPARED;
+    return after_loader && !any_matrix(layer, has_code_above_240);
 }
 
 static fp8moe_status resolve_target(fp8moe_layer *layer, fp8moe_error *err)
@@ -208,6 +211,16 @@ static fp8moe_status resolve_stage(fp8moe_layer *layer, fp8moe_error *err)
                 "target %s halves weights while loading: are these as in the checkpoint, loaded%s? give the "
                 "weights stage",
                 layer->target->name, blocks ? "" : ", or prepared");
+}
+
+/* The loader doubles every tensor that is not FP8, static scales among them (numerics.md 2.1). */
+static void load_static_scales(fp8moe_layer *layer)
+{
+    if (layer->info.weights_stage != FP8MOE_WEIGHTS_CHECKPOINT || !layer->target->loader_halves) return;
+    layer->input_scale = round_f32(2 * layer->input_scale);
+    layer->w13_input_scale = round_f32(2 * layer->w13_input_scale);
+    for (int64_t i = 0; i < layer->expert_count; i++)
+        layer->experts[i].w2_input_scale = round_f32(2 * layer->experts[i].w2_input_scale);
 }
 
 static bool has_static_scales(const fp8moe_layer *layer)
@@ -298,8 +311,9 @@ static fp8moe_status count_scales(const fp8moe_tensor *t, const char *name, int6
 {
     *count = 0;
     if (!fp8moe_tensor_present(t)) return FP8MOE_OK;
-    if (!fp8moe_dtype_is_numeric(t->dtype))
-        return fail_at(err, FP8MOE_ERR_DTYPE, name, -1, "dtype %s is no scale", fp8moe_dtype_name(t->dtype));
+    if (t->dtype != FP8MOE_DTYPE_F32 && t->dtype != FP8MOE_DTYPE_BF16 && t->dtype != FP8MOE_DTYPE_F16)
+        return fail_at(err, FP8MOE_ERR_DTYPE, name, -1, "dtype %s; a static scale is F32, BF16 or F16",
+                       fp8moe_dtype_name(t->dtype));
     *count = fp8moe_tensor_count(t);
     return FP8MOE_OK;
 }
@@ -334,13 +348,17 @@ static fp8moe_status resolve_experts(fp8moe_layer *layer, const fp8moe_inputs *i
 {
     const fp8moe_config *const c = &layer->config;
     fp8moe_layer_info *const info = &layer->info;
-    const bool logits = fp8moe_tensor_present(&in->router_logits) && in->router_logits.rank >= 1;
-    const int64_t columns = logits ? in->router_logits.shape[in->router_logits.rank - 1] : 0;
+    const fp8moe_tensor *const router = &in->router_logits;
+    const bool logits = fp8moe_tensor_present(router);
+    const int64_t columns = !logits ? 0 : router->rank ? router->shape[router->rank - 1] : 1;
     info->num_experts = c->num_experts ? c->num_experts : columns;
     info->local_num_experts = c->local_num_experts      ? c->local_num_experts
                               : !c->replicate_expert    ? layer->expert_count
                               : info->num_experts       ? info->num_experts
                                                         : 1;
+    if (c->num_experts < 0 || c->local_num_experts < 0)
+        return fail(err, FP8MOE_ERR_USAGE, "num_experts %lld and local_num_experts %lld: neither can be negative",
+                    (long long)c->num_experts, (long long)c->local_num_experts);
     if (!info->num_experts && c->ep_rank > 0)
         return fail(err, FP8MOE_ERR_USAGE, "ep_rank %lld without num_experts: how many experts has the model?",
                     (long long)c->ep_rank);
@@ -351,6 +369,9 @@ static fp8moe_status resolve_experts(fp8moe_layer *layer, const fp8moe_inputs *i
     if (!c->replicate_expert && info->local_num_experts != layer->expert_count)
         return fail(err, FP8MOE_ERR_SHAPE, "local_num_experts is %lld, the weights hold %lld",
                     (long long)info->local_num_experts, (long long)layer->expert_count);
+    if (info->local_num_experts > info->num_experts)
+        return fail(err, FP8MOE_ERR_USAGE, "%lld experts here, but the model has %lld",
+                    (long long)info->local_num_experts, (long long)info->num_experts);
     if (logits && columns != info->num_experts)
         return fail_at(err, FP8MOE_ERR_SHAPE, "router_logits", -1, "%lld columns for %lld experts",
                        (long long)columns, (long long)info->num_experts);
@@ -375,6 +396,11 @@ static fp8moe_status rows_of(const fp8moe_tensor *t, int64_t tokens, const char 
 static bool is_integer(fp8moe_dtype dtype)
 {
     return dtype >= FP8MOE_DTYPE_U8 && dtype <= FP8MOE_DTYPE_I64;
+}
+
+static bool is_routing_dtype(fp8moe_dtype dtype)
+{
+    return dtype == FP8MOE_DTYPE_BF16 || dtype == FP8MOE_DTYPE_F16 || dtype == FP8MOE_DTYPE_F32;
 }
 
 fp8moe_status layer_set_ids(fp8moe_layer *layer, const fp8moe_tensor *ids, fp8moe_error *err)
@@ -406,8 +432,8 @@ static fp8moe_status routing_from_dump(fp8moe_layer *layer, const fp8moe_inputs 
     if (!is_integer(in->topk_ids.dtype))
         return fail_at(err, FP8MOE_ERR_DTYPE, "topk_ids", -1, "dtype %s; ids are integers",
                        fp8moe_dtype_name(in->topk_ids.dtype));
-    if (!fp8moe_dtype_is_numeric(in->topk_weights.dtype) || is_integer(in->topk_weights.dtype))
-        return fail_at(err, FP8MOE_ERR_DTYPE, "topk_weights", -1, "dtype %s; weights are BF16 or F32",
+    if (!is_routing_dtype(in->topk_weights.dtype))
+        return fail_at(err, FP8MOE_ERR_DTYPE, "topk_weights", -1, "dtype %s; expected BF16, F16 or F32",
                        fp8moe_dtype_name(in->topk_weights.dtype));
     TRY(rows_of(&in->topk_ids, layer->info.tokens, "topk_ids", &ids, err));
     TRY(rows_of(&in->topk_weights, layer->info.tokens, "topk_weights", &weights, err));
@@ -431,7 +457,7 @@ static fp8moe_status routing_from_logits(fp8moe_layer *layer, const fp8moe_input
     routing.weight_round = FP8MOE_ROUND_F32;
     TRY(fp8moe_routing_check(&routing, info->num_experts, err));
     TRY(rows_of(&in->router_logits, info->tokens, "router_logits", &logits, err));
-    if (logits.dtype != FP8MOE_DTYPE_BF16 && logits.dtype != FP8MOE_DTYPE_F32 && logits.dtype != FP8MOE_DTYPE_F16)
+    if (!is_routing_dtype(logits.dtype))
         return fail_at(err, FP8MOE_ERR_DTYPE, "router_logits", -1, "dtype %s; expected BF16, F16 or F32",
                        fp8moe_dtype_name(logits.dtype));
     info->top_k = routing.top_k;
@@ -524,6 +550,7 @@ static fp8moe_status open_all(fp8moe_layer *layer, const fp8moe_inputs *in, fp8m
     else TRY(open_moe(layer, in, err));
     TRY(resolve_target(layer, err));
     TRY(resolve_stage(layer, err));
+    load_static_scales(layer);
     TRY(check_form(layer, err));
     layer->reader = (weight_reader){.target = layer->target,
                                     .table = e4m3_table(layer->target),

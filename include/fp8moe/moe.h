@@ -135,7 +135,7 @@ typedef struct fp8moe_layer_info {
     bool f32_holds_bf16;         /**< hidden_states are F32 with all low halves zero */
     fp8moe_dtype output_dtype;   /**< BF16, F32 or F64 */
     int64_t foreign_slots;       /**< after a run: slots of other ranks or id -1 */
-    int64_t padding_leaks;       /**< after a run: outputs made NaN by 0 * non-finite of an unrouted expert */
+    int64_t padding_leaks;       /**< after a run: outputs of finite tokens made NaN by 0 * non-finite of an unrouted expert */
     int64_t first_leak_token;    /**< or -1 */
     int64_t first_leak_expert;   /**< local id, or -1 */
 } fp8moe_layer_info;
@@ -149,7 +149,8 @@ typedef struct fp8moe_layer_info {
 FP8MOE_API fp8moe_status fp8moe_layer_open(const fp8moe_config *config, const fp8moe_inputs *inputs,
                                            fp8moe_layer **out, fp8moe_error *err);
 
-/** Take a stage from a dump instead of computing it (`--from`). Shape as the stage's. */
+/** Take a stage from a dump instead of computing it (`--from`). Shape as the stage's; numbers of a wider
+ *  dtype are rounded to the stage's. */
 FP8MOE_API fp8moe_status fp8moe_layer_from(fp8moe_layer *layer, fp8moe_stage stage,
                                            const fp8moe_tensor *tensor, fp8moe_error *err);
 
