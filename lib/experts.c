@@ -421,7 +421,9 @@ double experts_down_row(const engine *e, const expert *own, int64_t row, double 
     const fp8moe_down_operand form = e->layer->recipe.down_operand;
     const double scale = weights_row(&e->layer->reader, &own->down, row, out, codes);
     if (!scales_weights_first(form)) return scale;
-    for (int64_t i = 0; i < own->down.cols; i++) out[i] = experts_operand(form, round_f32(out[i] * scale), &low[i]);
+    /* tf32 and split operands are read from an f32 tensor; bf16(code * s2) is rounded once. */
+    const fp8moe_precision held = form == FP8MOE_DOWN_SCALED_BF16 ? FP8MOE_ROUND_BF16 : FP8MOE_ROUND_F32;
+    for (int64_t i = 0; i < own->down.cols; i++) out[i] = experts_operand(form, round_to(held, out[i] * scale), &low[i]);
     return 1;
 }
 

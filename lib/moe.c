@@ -21,10 +21,13 @@ typedef struct run {
 
 /* ---- 0 * NaN: experts a token was not routed to ---- */
 
-/* Largest magnitude among the finite rows of the input. */
+/* Largest magnitude among the finite rows of the input; unknown where the input is the dump's codes. */
 static double finite_amax(const fp8moe_layer *layer, double *row)
 {
     double amax = 0;
+    if (fp8moe_tensor_present(&layer->from[FP8MOE_STAGE_X_CODES]) ||
+        fp8moe_tensor_present(&layer->from[FP8MOE_STAGE_X_SCALE]))
+        return (double)INFINITY;
     for (int64_t t = 0; t < layer->info.tokens; t++) {
         fp8moe_tensor_read_f64(&layer->hidden_states, t * layer->info.hidden, layer->info.hidden, row);
         const double one = quant_amax(row, layer->info.hidden);

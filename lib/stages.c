@@ -142,11 +142,17 @@ static int64_t row_width(const fp8moe_tensor *total)
     return width;
 }
 
-static void take(const fp8moe_tensor *from, int64_t first, int64_t count, stage_values values)
+/* Numbers wider than the stage's dtype are rounded to it: what is shown is what the run goes on with. */
+static void take(const fp8moe_tensor *from, fp8moe_dtype dtype, int64_t first, int64_t count, stage_values values)
 {
     if (!fp8moe_tensor_present(from)) return;
-    if (values.codes) fp8moe_tensor_read_raw(from, first, count, values.codes);
-    else fp8moe_tensor_read_f64(from, first, count, values.numbers);
+    if (values.codes) {
+        fp8moe_tensor_read_raw(from, first, count, values.codes);
+        return;
+    }
+    fp8moe_tensor_read_f64(from, first, count, values.numbers);
+    for (int64_t i = 0; i < count && dtype != FP8MOE_DTYPE_F64; i++)
+        values.numbers[i] = dtype == FP8MOE_DTYPE_BF16 ? round_bf16(values.numbers[i]) : round_f32(values.numbers[i]);
 }
 
 static fp8moe_status show(const fp8moe_observer *observer, fp8moe_stage stage, int64_t first, int64_t tokens,
@@ -173,7 +179,7 @@ fp8moe_status stages_pass(const fp8moe_layer *layer, const fp8moe_observer *obse
     const fp8moe_tensor total = stages_total(layer, stage);
     if (!fp8moe_tensor_present(&total)) return FP8MOE_OK;
     const int64_t width = row_width(&total);
-    take(&layer->from[stage], first * width, tokens * width, values);
+    take(&layer->from[stage], total.dtype, first * width, tokens * width, values);
     if (!observer) return FP8MOE_OK;
     return show(observer, stage, first, tokens, &total, values, err);
 }

@@ -119,7 +119,7 @@ double weights_scale(const weight_reader *reader, const matrix *m, int64_t row, 
     if (m->kind == SCALE_ABSENT) return 1;
     double scale;
     fp8moe_tensor_read_f64(&m->scale, scale_index(m, row, col), 1, &scale);
-    return is_halved(reader) ? scale * 2 : scale;
+    return is_halved(reader) ? round_f32(scale * 2) : scale;
 }
 
 /* First column after `col` at which the block scale may change. */
