@@ -13,7 +13,7 @@
 #define NAME_ROOM (LIMIT_NAME_BYTES + 64)
 
 struct fp8moe_checkpoint {
-    folder folder;
+    model_folder folder;
     arena memory;
     fp8moe_model_config config;
     shards tensors;
@@ -440,8 +440,8 @@ static fp8moe_status read_router(const reading *r, fp8moe_tensor *router, fp8moe
 
 static fp8moe_status check_ranks(const fp8moe_ranks *ranks, int64_t experts, fp8moe_error *err)
 {
-    if (ranks->ep_size < 1 || ranks->tp_size < 1 || ranks->ep_rank < 0 || ranks->tp_rank < 0 ||
-        ranks->ep_rank >= ranks->ep_size || ranks->tp_rank >= ranks->tp_size)
+    if (ranks->ep_rank < 0 || ranks->ep_rank >= ranks->ep_size || ranks->tp_rank < 0 ||
+        ranks->tp_rank >= ranks->tp_size)
         return fail(err, FP8MOE_ERR_USAGE,
                     "rank %" PRId64 " of %" PRId64 " (experts), rank %" PRId64 " of %" PRId64
                     " (tensors): sizes start at 1, "

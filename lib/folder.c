@@ -21,7 +21,7 @@ static char *join(const char *base, size_t length, const char *name)
 }
 
 /* Where the cache that holds a snapshot keeps its files: the last "snapshots" of the path tells. */
-static fp8moe_status find_blobs(folder *f, fp8moe_error *err)
+static fp8moe_status find_blobs(model_folder *f, fp8moe_error *err)
 {
     static const char part[] = "/snapshots/";
     const char *last = NULL;
@@ -32,7 +32,7 @@ static fp8moe_status find_blobs(folder *f, fp8moe_error *err)
     return f->blobs ? FP8MOE_OK : no_memory(err);
 }
 
-static fp8moe_status open_into(const char *path, folder *out, fp8moe_error *err)
+static fp8moe_status open_into(const char *path, model_folder *out, fp8moe_error *err)
 {
     struct stat info;
     if (!(out->path = strdup(path))) return no_memory(err);
@@ -47,22 +47,22 @@ static fp8moe_status open_into(const char *path, folder *out, fp8moe_error *err)
     return find_blobs(out, err);
 }
 
-fp8moe_status folder_open(const char *path, folder *out, fp8moe_error *err)
+fp8moe_status folder_open(const char *path, model_folder *out, fp8moe_error *err)
 {
     const fp8moe_status status = open_into(path, out, err);
     if (status != FP8MOE_OK) folder_close(out);
     return error_in_file(err, status, path);
 }
 
-void folder_close(folder *f)
+void folder_close(model_folder *f)
 {
     free(f->path);
     free(f->real);
     free(f->blobs);
-    *f = (folder){0};
+    *f = (model_folder){0};
 }
 
-bool folder_has(const folder *f, const char *name)
+bool folder_has(const model_folder *f, const char *name)
 {
     struct stat info;
     char *const path = join(f->real, strlen(f->real), name);
@@ -88,7 +88,7 @@ static bool is_inside(const char *path, const char *base)
     return strncmp(path, base, length) == 0 && (path[length] == '/' || strcmp(base, "/") == 0);
 }
 
-static fp8moe_status resolve(const folder *f, const char *path, char **out, fp8moe_error *err)
+static fp8moe_status resolve(const model_folder *f, const char *path, char **out, fp8moe_error *err)
 {
     struct stat info;
     char *const real = realpath(path, NULL);
@@ -106,7 +106,7 @@ static fp8moe_status resolve(const folder *f, const char *path, char **out, fp8m
     return FP8MOE_OK;
 }
 
-fp8moe_status folder_find(const folder *f, const char *name, char **out, fp8moe_error *err)
+fp8moe_status folder_find(const model_folder *f, const char *name, char **out, fp8moe_error *err)
 {
     if (!stays_below(name)) {
         fail(err, FP8MOE_ERR_FORMAT, "the path \"%.200s\" leaves the model folder", name);
@@ -119,7 +119,7 @@ fp8moe_status folder_find(const folder *f, const char *name, char **out, fp8moe_
     return status;
 }
 
-fp8moe_status folder_error(const folder *f, const char *name, fp8moe_status status,
+fp8moe_status folder_error(const model_folder *f, const char *name, fp8moe_status status,
                            fp8moe_error *err)
 {
     if (err && status != FP8MOE_OK)

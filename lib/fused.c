@@ -33,7 +33,7 @@ static void scale_half(fp8moe_weight *w, const fp8moe_tensor *scale, int half, i
     if (!fp8moe_tensor_present(scale) || is_one_number(scale)) return;
     if (scale->shape[0] == 2 && scale->rank == 1 && rows != 2) {
         w->scale = fp8moe_tensor_at(scale, half);
-    } else if (scale->shape[0] == rows || scale->shape[0] == 2 * ceil_div(inter, block_rows)) {
+    } else if (scale->shape[0] == 2 * ceil_div(inter, block_rows)) {
         w->scale = fp8moe_tensor_slice(scale, 0, half * (scale->shape[0] / 2), scale->shape[0] / 2);
     } else {
         w->row_offset = half * inter;

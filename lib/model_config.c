@@ -241,7 +241,7 @@ static fp8moe_status read_file(const char *path, arena *memory, fp8moe_model_con
     return status;
 }
 
-fp8moe_status model_config_read(const folder *f, arena *memory, fp8moe_model_config *out,
+fp8moe_status model_config_read(const model_folder *f, arena *memory, fp8moe_model_config *out,
                                 fp8moe_error *err)
 {
     char *path = NULL;
@@ -291,7 +291,7 @@ bool model_config_is_unconverted(const fp8moe_model_config *config, const char *
 {
     for (size_t i = 0; i < config->unconverted_count; i++) {
         const size_t length = strlen(config->unconverted[i]);
-        if (length && strncmp(tensor, config->unconverted[i], length) == 0 &&
+        if (strncmp(tensor, config->unconverted[i], length) == 0 &&
             (tensor[length] == '.' || !tensor[length]))
             return true;
     }

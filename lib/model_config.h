@@ -11,7 +11,7 @@
  *
  * @return OK; IO, FORMAT (broken JSON, a key of the wrong type: err->offset), NOMEM. err->file is
  * set. */
-fp8moe_status model_config_read(const folder *f, arena *memory, fp8moe_model_config *out,
+fp8moe_status model_config_read(const model_folder *f, arena *memory, fp8moe_model_config *out,
                                 fp8moe_error *err);
 
 /* @return OK; UNSUPPORTED where the experts compute or store what nothing here emulates */

@@ -179,7 +179,7 @@ static fp8moe_status read_indexed(shards *all, fp8moe_error *err)
     return folder_error(all->folder, index_name, status, err);
 }
 
-fp8moe_status shards_open(const folder *f, shards *out, fp8moe_error *err)
+fp8moe_status shards_open(const model_folder *f, shards *out, fp8moe_error *err)
 {
     fp8moe_status status = FP8MOE_OK;
     out->folder = f;

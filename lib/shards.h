@@ -21,7 +21,7 @@ typedef struct shard_entry {
 
 /* Start with {0}. */
 typedef struct shards {
-    const folder *folder;
+    const model_folder *folder;
     arena memory;
     shard *files;
     size_t file_count;
@@ -30,7 +30,7 @@ typedef struct shards {
 } shards;
 
 /* Read the table. The folder is borrowed. @return OK; IO, FORMAT, NOMEM */
-fp8moe_status shards_open(const folder *f, shards *out, fp8moe_error *err);
+fp8moe_status shards_open(const model_folder *f, shards *out, fp8moe_error *err);
 void shards_close(shards *all);
 
 /* The entry of the tensor `name`, or NULL. */

@@ -83,6 +83,7 @@ static int64_t scale_index(const made_model *m, made_matrix which, int64_t row, 
     const int64_t per_row = (columns_of(m, which) + m->block_cols - 1) / m->block_cols;
     switch (m->scale) {
     case MADE_SCALE_BLOCK:
+    case MADE_SCALE_BLOCK_THROUGH:
         return row / m->block_rows * per_row + column / m->block_cols;
     case MADE_SCALE_ROW:
     case MADE_SCALE_ROW_COLUMN:
@@ -106,9 +107,12 @@ static double nth_scale(const made_model *m, int64_t expert, made_matrix which, 
 double made_scale_of(const made_model *m, int64_t expert, made_matrix which, int64_t row,
                      int64_t column)
 {
-    return m->scale == MADE_SCALE_NONE
-               ? 1
-               : nth_scale(m, expert, which, scale_index(m, which, row, column));
+    if (m->scale == MADE_SCALE_NONE) return 1;
+    if (m->scale == MADE_SCALE_BLOCK_THROUGH && which == MADE_UP) {
+        which = MADE_GATE; /* up's rows follow gate's in one grid */
+        row += m->inter;
+    }
+    return nth_scale(m, expert, which, scale_index(m, which, row, column));
 }
 
 double made_input_scale(const made_model *m, int64_t expert, bool down)
@@ -223,16 +227,18 @@ static void fill_weight(const made_model *m, int64_t expert, made_matrix which, 
     }
 }
 
-/* Scales of one matrix as stored. */
-static int64_t count_scales(const made_model *m, made_matrix which)
+/* Scales that stand together: of one matrix, or of the whole tensor where a grid runs through it.
+ */
+static int64_t count_scales(const made_model *m, made_matrix which, int parts)
 {
-    return scale_index(m, which, rows_of(m, which) - 1, columns_of(m, which) - 1) + 1;
+    const int64_t rows = rows_of(m, which) * (m->scale == MADE_SCALE_BLOCK_THROUGH ? parts : 1);
+    return scale_index(m, which, rows - 1, columns_of(m, which) - 1) + 1;
 }
 
-static void fill_scale(const made_model *m, int64_t expert, made_matrix which, void *data,
-                       int64_t offset)
+static void fill_scale(const made_model *m, int64_t expert, made_matrix which, int64_t count,
+                       void *data, int64_t offset)
 {
-    for (int64_t i = 0; i < count_scales(m, which); i++)
+    for (int64_t i = 0; i < count; i++)
         store(data, m->scale_dtype, offset + i, nth_scale(m, expert, which, i));
 }
 
@@ -241,6 +247,10 @@ static int scale_shape(const made_model *m, made_matrix which, int parts, int64_
 {
     const int64_t rows = rows_of(m, which), columns = columns_of(m, which);
     switch (m->scale) {
+    case MADE_SCALE_BLOCK_THROUGH:
+        shape[0] = (parts * rows + m->block_rows - 1) / m->block_rows;
+        shape[1] = (columns + m->block_cols - 1) / m->block_cols;
+        return 2;
     case MADE_SCALE_BLOCK:
         shape[0] = parts * ((rows + m->block_rows - 1) / m->block_rows);
         shape[1] = (columns + m->block_cols - 1) / m->block_cols;
@@ -263,39 +273,56 @@ static int scale_shape(const made_model *m, made_matrix which, int parts, int64_
 
 /* ---- layouts ---- */
 
-/* A weight and its scale: matrices first .. first + parts - 1 of `experts` experts from `expert`
- * on; with an expert dimension where `fused`. */
-static void add_weight(shard_maker *s, int shard, const char *name, bool fused, int64_t expert,
+/* A weight: matrices first .. first + parts - 1 of `experts` experts from `expert` on; with an
+ * expert dimension where `fused`. */
+static void add_codes(shard_maker *s, int shard, const char *name, bool fused, int64_t expert,
+                      made_matrix first, int parts)
+{
+    const made_model *const m = s->m;
+    const int64_t experts = fused ? m->experts : 1, size = m->hidden * m->inter;
+    int64_t shape[3] = {experts};
+    shape[fused] = parts * rows_of(m, first);
+    shape[fused + 1] = columns_of(m, first);
+    void *const data = add(s, shard, name, weight_dtype(m), 2 + fused, shape);
+    for (int64_t i = 0; data && i < experts * parts; i++)
+        fill_weight(m, expert + i / parts, (made_matrix)((int)first + (int)(i % parts)), data,
+                    i * size);
+}
+
+/* Its scale, in the next shard. */
+static void add_scales(shard_maker *s, int shard, const char *name, bool fused, int64_t expert,
                        made_matrix first, int parts)
 {
     const made_model *const m = s->m;
-    const int64_t experts = fused ? m->experts : 1, size = m->hidden * m->inter,
-                  scales = count_scales(m, first);
-    const int lead = fused, scale_shard = (shard + 1) % m->shards;
-    int64_t shape[3] = {experts, 0, 0}, grid[3] = {experts, 0, 0};
+    const int64_t experts = fused ? m->experts : 1, count = count_scales(m, first, parts);
+    const int pieces = m->scale == MADE_SCALE_BLOCK_THROUGH ? 1 : parts;
+    int64_t shape[3] = {experts};
     char scale_name[MAX_NAME];
-    shape[lead] = parts * rows_of(m, first);
-    shape[lead + 1] = columns_of(m, first);
-    const int rank = scale_shape(m, first, parts, grid + lead);
     (void)snprintf(scale_name, sizeof scale_name, "%s%s", name, m->scale_suffix);
-    void *const weight = add(s, shard, name, weight_dtype(m), 2 + lead, shape);
-    void *const scale = m->scale == MADE_SCALE_NONE
-                            ? NULL
-                            : add(s, scale_shard, scale_name, m->scale_dtype, rank + lead, grid);
-    for (int64_t e = 0; e < experts; e++)
-        for (int part = 0; part < parts; part++) {
-            const made_matrix which = (made_matrix)((int)first + part);
-            if (weight) fill_weight(m, expert + e, which, weight, (e * parts + part) * size);
-            if (scale) fill_scale(m, expert + e, which, scale, (e * parts + part) * scales);
-        }
+    const int rank = scale_shape(m, first, parts, shape + fused) + fused;
+    void *const data = add(s, (shard + 1) % m->shards, scale_name, m->scale_dtype, rank, shape);
+    for (int64_t i = 0; data && i < experts * pieces; i++)
+        fill_scale(m, expert + i / pieces, (made_matrix)((int)first + (int)(i % pieces)), count,
+                   data, i * count);
 }
 
-static void add_input_scale(shard_maker *s, int shard, const char *stem, int64_t expert, bool down)
+static void add_weight(shard_maker *s, int shard, const char *name, bool fused, int64_t expert,
+                       made_matrix first, int parts)
+{
+    add_codes(s, shard, name, fused, expert, first, parts);
+    if (s->m->scale != MADE_SCALE_NONE) add_scales(s, shard, name, fused, expert, first, parts);
+}
+
+/* Input scales of `experts` experts; a single one is no vector. */
+static void add_input_scale(shard_maker *s, int shard, const char *stem, int64_t expert,
+                            int64_t experts, bool down)
 {
     char name[MAX_NAME];
+    if (!s->m->static_input) return;
     (void)snprintf(name, sizeof name, "%sinput_scale", stem);
-    float *const data = s->m->static_input ? add(s, shard, name, FP8MOE_DTYPE_F32, 0, NULL) : NULL;
-    if (data) *data = (float)made_input_scale(s->m, expert, down);
+    float *const data = add(s, shard, name, FP8MOE_DTYPE_F32, experts > 1, &experts);
+    for (int64_t e = 0; data && e < experts; e++)
+        data[e] = (float)made_input_scale(s->m, expert + e, down);
 }
 
 /* One expert under names of its own. */
@@ -315,19 +342,27 @@ static void add_expert(shard_maker *s, int64_t expert)
         (void)snprintf(start, sizeof start, "%sexperts.%" PRId64 ".%s", s->m->prefix, expert, stem);
         (void)snprintf(name, sizeof name, "%sweight", start);
         add_weight(s, shard, name, false, expert, (made_matrix)part, joined && part == 0 ? 2 : 1);
-        add_input_scale(s, shard, start, expert, part == MADE_DOWN);
+        add_input_scale(s, shard, start, expert, 1, part == MADE_DOWN);
     }
 }
 
 static void add_fused(shard_maker *s)
 {
-    static const char *const names[][2] = {[MADE_FUSED] = {"gate_up_proj", "down_proj"},
-                                           [MADE_FUSED_W13] = {"w13_weight", "w2_weight"}};
+    static const struct {
+        const char *weight, *stem;
+    } names[][2] = {
+        [MADE_FUSED] = {{"gate_up_proj", "gate_up_proj_"}, {"down_proj", "down_proj_"}},
+        [MADE_FUSED_W13] = {{"w13_weight", "w13_"}, {"w2_weight", "w2_"}},
+    };
     for (int part = 0; part < 2; part++) {
+        const int shard = part % s->m->shards;
         char name[MAX_NAME];
-        (void)snprintf(name, sizeof name, "%sexperts.%s", s->m->prefix, names[s->m->naming][part]);
-        add_weight(s, part % s->m->shards, name, true, 0, part ? MADE_DOWN : MADE_GATE,
-                   part ? 1 : 2);
+        (void)snprintf(name, sizeof name, "%sexperts.%s", s->m->prefix,
+                       names[s->m->naming][part].weight);
+        add_weight(s, shard, name, true, 0, part ? MADE_DOWN : MADE_GATE, part ? 1 : 2);
+        (void)snprintf(name, sizeof name, "%sexperts.%s", s->m->prefix,
+                       names[s->m->naming][part].stem);
+        add_input_scale(s, shard, name, 0, s->m->experts, part == 1);
     }
 }
 
@@ -336,7 +371,8 @@ static void add_router(shard_maker *s)
     const made_model *const m = s->m;
     const int64_t shape[2] = {m->experts, m->hidden}, one[2] = {1, m->hidden};
     char name[MAX_NAME];
-    (void)snprintf(name, sizeof name, "%sgate.weight", m->prefix);
+    (void)snprintf(name, sizeof name, "%s%s.weight", m->prefix,
+                   strstr(m->prefix, "feed_forward") ? "router" : "gate");
     void *const router = add(s, 0, name, FP8MOE_DTYPE_BF16, 2, shape);
     for (int64_t i = 0; router && i < m->experts * m->hidden; i++)
         store(router, FP8MOE_DTYPE_BF16, i, made_router(m, i / m->hidden, i % m->hidden));
@@ -421,7 +457,7 @@ static void write_config(const made_model *m, const char *folder)
                 "\"e4m3\",\n    "
                 "\"activation_scheme\": \"%s\"",
                 m->static_input ? "static" : "dynamic");
-    if (m->scale == MADE_SCALE_BLOCK)
+    if (m->scale != MADE_SCALE_NONE && m->block_rows != 128)
         fprintf(file, ",\n    \"weight_block_size\": [%" PRId64 ", %" PRId64 "]", m->block_rows,
                 m->block_cols);
     fprintf(file, "%s\n}\n", m->scale != MADE_SCALE_NONE ? "\n  }" : "");

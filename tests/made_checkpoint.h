@@ -14,11 +14,12 @@ typedef enum made_naming {
 } made_naming;
 
 typedef enum made_scale {
-    MADE_SCALE_BLOCK,      /* gate and up each with their own grid */
-    MADE_SCALE_ROW,        /* [rows] */
-    MADE_SCALE_ROW_COLUMN, /* [rows, 1] */
-    MADE_SCALE_TENSOR,     /* [], of joined gate and up [2] */
-    MADE_SCALE_NONE        /* bf16 weights */
+    MADE_SCALE_BLOCK,         /* gate and up each with their own grid */
+    MADE_SCALE_BLOCK_THROUGH, /* one grid through gate and up, where one tensor holds both */
+    MADE_SCALE_ROW,           /* [rows] */
+    MADE_SCALE_ROW_COLUMN,    /* [rows, 1] */
+    MADE_SCALE_TENSOR,        /* [], of joined gate and up [2] */
+    MADE_SCALE_NONE           /* bf16 weights */
 } made_scale;
 
 typedef enum made_matrix { MADE_GATE, MADE_UP, MADE_DOWN } made_matrix;

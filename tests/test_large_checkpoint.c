@@ -214,6 +214,19 @@ static void test_layer(void **state)
     }
 }
 
+/* Looking at a layer leaves none of its shards open. */
+static void test_description(void **state)
+{
+    fp8moe_checkpoint *model = NULL;
+    fp8moe_moe_form form;
+    (void)state;
+    assert_int_equal(fp8moe_checkpoint_open(folder, &model, NULL), FP8MOE_OK);
+    assert_int_equal(fp8moe_checkpoint_describe(model, 0, &form, NULL), FP8MOE_OK);
+    assert_int_equal(form.intermediate, 768);
+    if (touched() >= 0) assert_int_equal(touched(), 0);
+    fp8moe_checkpoint_close(model);
+}
+
 /* Recipes that requantise read the same folder within the same memory. */
 static void test_gather_and_stock(void **state)
 {
@@ -232,7 +245,8 @@ static void test_gather_and_stock(void **state)
 
 int main(int count, char **arguments)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_layer),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_description),
+                                       cmocka_unit_test(test_layer),
                                        cmocka_unit_test(test_gather_and_stock)};
     (void)count;
     (void)snprintf(folder, sizeof folder, "%s.model.%ld", arguments[0], (long)getpid());

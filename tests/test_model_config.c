@@ -1,24 +1,10 @@
 /* config.json: every key, every shape it comes in, and what is refused with the byte it stands at.
  */
 #include "folder.h"
-#include "made_checkpoint.h"
 #include "model_config.h"
+#include "model_folders.h"
 
-#include <fp8moe/dump.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-#include <cmocka.h>
-
-#define COUNT(array) (sizeof(array) / sizeof(array)[0])
-
-static char base[] = "/tmp/fp8moe-test-XXXXXX";
-static folder model;
+static model_folder model;
 static arena memory;
 
 static int open_base(void **state)
@@ -182,6 +168,29 @@ static void test_published_shapes(void **state)
           .activation_scheme = "none"}},
         {"{\"swiglu_limit\": 7.5, \"hidden_activation\": \"silu\"}",
          {.norm_topk_prob = -1, .swiglu_limit = 7.5, .hidden_act = "silu"}},
+        {"{\"hidden_activation\": \"gelu\", \"hidden_act\": \"silu\", \"model_type\": "
+         "\"glm4_moe\", \"scoring_func\": \"softmax\"}",
+         {.norm_topk_prob = -1,
+          .model_type = "glm4_moe",
+          .scoring_func = "softmax",
+          .hidden_act = "silu"}},
+        {"{\"language_config\": {\"num_experts\": 64}}", {.norm_topk_prob = -1, .num_experts = 64}},
+        {"{\"llm_config\": {\"num_experts\": 32}, \"text_config\": 1}",
+         {.norm_topk_prob = -1, .num_experts = 32}},
+        {"{\"quantization_config\": {\"quant_method\": \"compressed-tensors\", \"config_groups\": "
+         "{\"group_0\": {\"weights\": "
+         "{\"num_bits\": 8, \"type\": \"int\"}}}}}",
+         {.norm_topk_prob = -1,
+          .quant_method = "compressed-tensors",
+          .quant_format = "other than 8-bit float",
+          .activation_scheme = "none"}},
+        {"{\"quantization_config\": {\"quant_method\": \"compressed-tensors\", \"config_groups\": "
+         "{\"group_0\": {\"weights\": "
+         "{\"num_bits\": 4, \"type\": \"float\"}}}}}",
+         {.norm_topk_prob = -1,
+          .quant_method = "compressed-tensors",
+          .quant_format = "other than 8-bit float",
+          .activation_scheme = "none"}},
     };
     (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
@@ -249,6 +258,8 @@ static void test_refused(void **state)
          "must be a string", 59},
         {"{\"quantization_config\": {\"quant_method\": \"fp8\", \"weight_block_size\": [128]}}",
          "weight_block_size must be two whole numbers of at least 1", 69},
+        {"{\"quantization_config\": {\"quant_method\": \"fp8\", \"weight_block_size\": [0, 128]}}",
+         "two whole numbers", 69},
         {"{\"quantization_config\": {\"quant_method\": \"fp8\", \"weight_block_size\": [128, 0]}}",
          "two whole numbers", 69},
         {"{\"quantization_config\": {\"quant_method\": \"fp8\", \"weight_block_size\": [1, 2, 3]}}",
