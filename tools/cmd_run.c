@@ -1,4 +1,5 @@
 /* run: compute a layer from its dump and write the result. */
+#include "catalog.h"
 #include "report.h"
 #include "subject.h"
 
@@ -9,7 +10,7 @@
 static fp8moe_status find_recipe(const subject_dump *subject, const fp8moe_recipe **out,
                                  fp8moe_error *err)
 {
-    *out = fp8moe_recipe_find(subject->settings.value[SETTING_RECIPE].text);
+    *out = catalog_recipe(subject->settings.value[SETTING_RECIPE].text);
     if (*out) return FP8MOE_OK;
     cli_fail(err, FP8MOE_ERR_USAGE, "no recipe: say --recipe NAME ('fp8moe recipes' lists them)");
     return cli_in_file(err, FP8MOE_ERR_USAGE, fp8moe_dump_path(subject->dump));

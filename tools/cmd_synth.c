@@ -1,4 +1,5 @@
 /* synth: a made-up layer with its output under a recipe, for trying things out and for tests. */
+#include "catalog.h"
 #include "models.h"
 #include "report.h"
 #include "synth.h"
@@ -122,7 +123,7 @@ static fp8moe_status find_plan(const options *given, synth_plan *plan, settings 
     char number[24];
     snprintf(number, sizeof number, "%lld", (long long)plan->shape.top_k);
     settings_fill(all, SETTING_TOP_K, number, SOURCE_INFERRED);
-    plan->recipe = fp8moe_recipe_find(all->value[SETTING_RECIPE].text);
+    plan->recipe = catalog_recipe(all->value[SETTING_RECIPE].text);
     if (!plan->recipe)
         return cli_fail(err, FP8MOE_ERR_USAGE,
                         "synth needs --recipe NAME ('fp8moe recipes' lists them)");

@@ -1,4 +1,6 @@
 /* verify: recompute a layer from its dump and hold every output the dump has against the result. */
+#include "case.h"
+#include "catalog.h"
 #include "decide.h"
 #include "subject.h"
 
@@ -133,10 +135,10 @@ static fp8moe_status run_recipe(verify_job *job, const fp8moe_recipe *recipe, fp
 static void choose_recipe(const settings *all, judged_output *output)
 {
     const setting *given = &all->value[SETTING_RECIPE];
-    output->source = given->source == SOURCE_OPTION ? RECIPE_OPTION : RECIPE_METADATA;
-    output->recipe = fp8moe_recipe_find(given->text);
+    output->source = given->source == SOURCE_METADATA ? RECIPE_METADATA : RECIPE_OPTION;
+    output->recipe = catalog_recipe(given->text);
     if (given->source == SOURCE_UNKNOWN && output->output->recipe) {
-        output->recipe = fp8moe_recipe_find(output->output->recipe);
+        output->recipe = catalog_recipe(output->output->recipe);
         output->source = RECIPE_NAME;
     }
     if (!output->recipe) output->source = RECIPE_AUTO;
@@ -146,7 +148,7 @@ static void choose_recipe(const settings *all, judged_output *output)
 static bool is_wanted(const verify_job *job, const fp8moe_recipe *recipe, bool by_auto)
 {
     if (!by_auto && job->output_count == 0)
-        return fp8moe_recipe_find(job->subject.settings.value[SETTING_RECIPE].text) == recipe;
+        return catalog_recipe(job->subject.settings.value[SETTING_RECIPE].text) == recipe;
     for (size_t i = 0; i < job->output_count; i++)
         if (by_auto ? !job->outputs[i].recipe : job->outputs[i].recipe == recipe) return true;
     return false;
@@ -166,7 +168,7 @@ static fp8moe_status run_recipes(verify_job *job, fp8moe_error *err)
 {
     const fp8moe_recipe *recipe;
     const fp8moe_op op = settings_op(&job->subject.settings);
-    for (size_t i = 0; (recipe = fp8moe_recipe_at(i)); i++) {
+    for (size_t i = 0; (recipe = catalog_recipe_at(i)); i++) {
         bool run = is_wanted(job, recipe, false);
         if (!run && is_wanted(job, recipe, true) && recipe->op == op) {
             CLI_TRY(subject_fits(&job->subject, recipe, &run, err));
@@ -303,7 +305,7 @@ static fp8moe_status finish(verify_job *job, fp8moe_error *err)
     if (layer) dump->layer = cli_copy(layer);
     dump->has_settings = true;
     dump->settings = job->subject.settings;
-    dump->target = fp8moe_target_find(dump->settings.value[SETTING_TARGET].text);
+    dump->target = catalog_target(dump->settings.value[SETTING_TARGET].text);
     return FP8MOE_OK;
 }
 
@@ -404,22 +406,74 @@ static fp8moe_status read_options(const options *given, verify_job *out, fp8moe_
     return policy_find(given, &out->policy, err);
 }
 
+/* Every layer behind some paths, under the same options. */
+static cli_exit verify_paths(report *whole, const char *const *paths, size_t count, const options *given,
+                             const char *expected)
+{
+    fp8moe_error err;
+    sources found = {0};
+    verify_job asked = {0};
+    fp8moe_status st = read_options(given, &asked, &err);
+    if (st == FP8MOE_OK) st = subject_check_options(given, &err);
+    if (st == FP8MOE_OK) st = sources_find(paths, count, &found, &err);
+    cli_exit failures = st == FP8MOE_OK ? CLI_SAME : cli_report_error(&err);
+    for (size_t i = 0; i < found.count; i++) {
+        failures = cli_worse(failures, verify_into(whole, &found.all[i], &asked, given));
+        if (expected) whole->dumps[whole->dump_count - 1].expected = cli_copy(expected);
+    }
+    for (size_t i = 0; i < found.skipped_count && whole->dump_count; i++)
+        report_add_note(&whole->dumps[whole->dump_count - 1], "not a tensor file: %s", found.skipped[i]);
+    sources_free(&found);
+    return failures;
+}
+
+static cli_exit verify_case(report *whole, const char *path, const options *given)
+{
+    fp8moe_error err;
+    case_file read;
+    const fp8moe_status st = case_read(path, given, &read, &err);
+    cli_exit failures = st == FP8MOE_OK ? CLI_SAME : cli_report_error(&err);
+    for (size_t i = 0; i < read.count && st == FP8MOE_OK; i++) {
+        const case_layer *layer = &read.layers[i];
+        const size_t before = whole->dump_count;
+        failures = cli_worse(failures, verify_paths(whole, (const char *const *)layer->files, layer->file_count,
+                                                    &layer->given, layer->expect));
+        for (size_t k = before; k < whole->dump_count && layer->name; k++) {
+            free(whole->dumps[k].layer);
+            whole->dumps[k].layer = cli_copy(layer->name);
+        }
+    }
+    case_free(&read);
+    return failures;
+}
+
+/* Case files one by one; everything else together, since files may belong to one layer. */
+static cli_exit verify_operands(report *whole, const options *given)
+{
+    const char **plain = cli_allocate((given->operand_count + 1) * sizeof *plain);
+    size_t count = 0;
+    cli_exit failures = CLI_SAME;
+    for (size_t i = 0; i < given->operand_count; i++)
+        if (!case_is_one(given->operands[i])) plain[count++] = given->operands[i];
+    if (count) failures = verify_paths(whole, plain, count, given, NULL);
+    for (size_t i = 0; i < given->operand_count; i++)
+        if (case_is_one(given->operands[i]))
+            failures = cli_worse(failures, verify_case(whole, given->operands[i], given));
+    free(plain);
+    return failures;
+}
+
 static cli_exit verify(const options *given)
 {
     fp8moe_error err;
     const report_format *format;
-    verify_job asked = {0};
+    verify_job unused = {0};
     if (report_format_find(given, &format, &err) != FP8MOE_OK) return cli_report_error(&err);
-    if (read_options(given, &asked, &err) != FP8MOE_OK) return cli_report_error(&err);
+    if (read_options(given, &unused, &err) != FP8MOE_OK) return cli_report_error(&err);
     if (subject_check_options(given, &err) != FP8MOE_OK) return cli_report_error(&err);
     const double start = cli_seconds();
     report whole = {.command = "verify"};
-    sources found;
-    const fp8moe_status st = sources_find(given->operands, given->operand_count, &found, &err);
-    cli_exit failures = st == FP8MOE_OK ? CLI_SAME : cli_report_error(&err);
-    for (size_t i = 0; i < found.count; i++)
-        failures = cli_worse(failures, verify_into(&whole, &found.all[i], &asked, given));
-    sources_free(&found);
+    const cli_exit failures = verify_operands(&whole, given);
     whole.seconds = cli_seconds() - start;
     whole.threads = settings_threads(given);
     return decide_finish(given, format, &whole, failures);

@@ -150,13 +150,20 @@ static cli_exit exit_of_verdict(const options *given, verdict v)
     return codes[v];
 }
 
+/* A case file's expectation decides where there is one; without, the verdict. */
+static cli_exit exit_of_dump(const options *given, const report_dump *dump)
+{
+    if (!dump->expected || dump->verdict == VERDICT_ERROR) return exit_of_verdict(given, dump->verdict);
+    return strcmp(dump->expected, verdict_name(dump->verdict)) ? CLI_DIFFERENT : CLI_SAME;
+}
+
 cli_exit decide_finish(const options *given, const report_format *format, report *whole,
                        cli_exit failures)
 {
     cli_exit worst = failures;
     bool judged = false;
     for (size_t i = 0; i < whole->dump_count; i++) {
-        worst = cli_worse(worst, exit_of_verdict(given, whole->dumps[i].verdict));
+        worst = cli_worse(worst, exit_of_dump(given, &whole->dumps[i]));
         judged |= whole->dumps[i].verdict != VERDICT_ERROR;
     }
     if (judged) {

@@ -13,8 +13,9 @@ typedef enum option_kind {
 
 /* Commands that run a layer, and all that print a report. */
 #define LAYER "verify run"
-#define READERS "verify compare run inspect"
-#define REPORTS "verify compare run inspect synth recipes doctor"
+#define ROUTERS LAYER " route"
+#define READERS "verify compare run inspect route"
+#define REPORTS "verify compare run inspect synth recipes doctor gate route status log"
 
 static const struct option_row {
     const char *spelling;
@@ -33,23 +34,24 @@ static const struct option_row {
     [OPTION_WEIGHTS_STAGE] = {"--weights-stage", KIND_VALUE, "checkpoint|loaded|prepared",
                               LAYER " synth",
                               "what was done to the weights before they were dumped"},
-    [OPTION_TOP_K] = {"--top-k", KIND_VALUE, "K", LAYER, "experts a token"},
-    [OPTION_NUM_EXPERTS] = {"--num-experts", KIND_VALUE, "E", LAYER, "experts of the model"},
-    [OPTION_LOCAL_NUM_EXPERTS] = {"--local-num-experts", KIND_VALUE, "E_LOCAL", LAYER,
+    [OPTION_TOP_K] = {"--top-k", KIND_VALUE, "K", ROUTERS " gate", "experts a token"},
+    [OPTION_NUM_EXPERTS] = {"--num-experts", KIND_VALUE, "E", ROUTERS " gate",
+                            "experts of the model"},
+    [OPTION_LOCAL_NUM_EXPERTS] = {"--local-num-experts", KIND_VALUE, "E_LOCAL", ROUTERS " gate",
                                   "experts of this rank"},
-    [OPTION_EP_RANK] = {"--ep-rank", KIND_VALUE, "RANK", LAYER,
+    [OPTION_EP_RANK] = {"--ep-rank", KIND_VALUE, "RANK", ROUTERS,
                         "rank in the expert-parallel group"},
-    [OPTION_EP_SIZE] = {"--ep-size", KIND_VALUE, "RANKS", LAYER,
+    [OPTION_EP_SIZE] = {"--ep-size", KIND_VALUE, "RANKS", ROUTERS " gate",
                         "ranks of the expert-parallel group"},
-    [OPTION_RENORMALIZE] = {"--renormalize", KIND_SWITCH, NULL, LAYER " synth",
+    [OPTION_RENORMALIZE] = {"--renormalize", KIND_SWITCH, NULL, ROUTERS " synth",
                             "whether the K router weights are divided by their sum"},
-    [OPTION_SCORING_FUNC] = {"--scoring-func", KIND_VALUE, "NAME", LAYER " synth",
+    [OPTION_SCORING_FUNC] = {"--scoring-func", KIND_VALUE, "NAME", ROUTERS " synth",
                              "softmax, sigmoid, softmax-topk or top1-sigmoid"},
-    [OPTION_N_GROUP] = {"--n-group", KIND_VALUE, "N", LAYER " synth",
+    [OPTION_N_GROUP] = {"--n-group", KIND_VALUE, "N", ROUTERS " synth",
                         "groups of experts in the router"},
-    [OPTION_TOPK_GROUP] = {"--topk-group", KIND_VALUE, "N", LAYER " synth",
+    [OPTION_TOPK_GROUP] = {"--topk-group", KIND_VALUE, "N", ROUTERS " synth",
                            "groups the router keeps"},
-    [OPTION_ROUTED_SCALING_FACTOR] = {"--routed-scaling-factor", KIND_VALUE, "X", LAYER " synth",
+    [OPTION_ROUTED_SCALING_FACTOR] = {"--routed-scaling-factor", KIND_VALUE, "X", ROUTERS " synth",
                                       "multiplies the router weights once"},
     [OPTION_REPLICATE_EXPERT] = {"--replicate-expert", KIND_SWITCH, NULL, LAYER,
                                  "the dump's one expert stands for all experts"},
@@ -57,7 +59,7 @@ static const struct option_row {
                                   "elements one block scale covers"},
     [OPTION_FROM] = {"--from", KIND_LIST, "STAGE", LAYER,
                      "take this stage from the dump instead of computing it"},
-    [OPTION_NAME] = {"--name", KIND_LIST, "FIELD=NAME", LAYER,
+    [OPTION_NAME] = {"--name", KIND_LIST, "FIELD=NAME", ROUTERS,
                      "the tensor NAME of the file is FIELD"},
     [OPTION_AS] = {"--as", KIND_LIST, "NAME=DTYPE", READERS,
                    "read a tensor's bytes as e4m3fn, e5m2, bf16 or f16"},
@@ -83,6 +85,31 @@ static const struct option_row {
                         "workers (default: all processors); no bit depends on it"},
     [OPTION_ISA] = {"--isa", KIND_VALUE, "portable|avx2|avx512|amx|neon|all", LAYER " synth",
                     "highest instruction set to use; no bit depends on it"},
+    [OPTION_UPSTREAM] = {"--upstream", KIND_VALUE, "VERSION", "gate",
+                         "whose decision (default v0.30); an unknown name lists them"},
+    [OPTION_TOKENS] = {"--tokens", KIND_VALUE, "T|FIRST..LAST", "gate",
+                       "token counts after padding and dispatch (default 1..32)"},
+    [OPTION_RATIO] = {"--ratio", KIND_VALUE, "X", "gate",
+                      "instead of the variable VLLM_HPU_MOE_GATHER_RATIO"},
+    [OPTION_ENV] = {"--env", KIND_LIST, "VARIABLE=VALUE", "gate",
+                    "an environment variable, read as upstream reads it"},
+    [OPTION_FROM_ENVIRONMENT] = {"--from-environment", KIND_FLAG, NULL, "gate",
+                                 "take the variables from this command's environment"},
+    [OPTION_PID] = {"--pid", KIND_VALUE, "N", "gate", "take the variables from a running process"},
+    [OPTION_MODEL] = {"--model", KIND_VALUE, "FOLDER|NAME", "gate",
+                      "read a model folder's config.json, or take a known model's sizes"},
+    [OPTION_SERVE] = {"--serve", KIND_VALUE, "'vllm serve ...'", "gate",
+                      "derive everything from a command line: table by live requests"},
+    [OPTION_SWEEP] = {"--sweep", KIND_FLAG, NULL, "gate",
+                      "add a table of the largest T by group size and ratio"},
+    [OPTION_DIFF] = {"--diff", KIND_VALUE, "A B", "gate",
+                     "where two versions take different paths"},
+    [OPTION_EXPECT] = {"--expect", KIND_VALUE, "gather|stock|dense", "gate",
+                       "exit 0 where every token count takes this path, else 1"},
+    [OPTION_BANDWIDTH] = {"--bandwidth", KIND_VALUE, "GB/S", "gate",
+                          "of the device's memory: predict times and the crossover"},
+    [OPTION_LAUNCH] = {"--launch", KIND_VALUE, "stock=US,gather=US", "gate",
+                       "microseconds a call of each path costs before its first byte"},
     [OPTION_FORMAT] = {"--format", KIND_VALUE, "text|json", REPORTS,
                        "form of the report (default text)"},
     [OPTION_OUTPUT] = {"-o", KIND_VALUE, "FILE", REPORTS,
@@ -168,7 +195,7 @@ static fp8moe_status fail_unknown(const cli_command *command, const argument *a,
     return st;
 }
 
-static fp8moe_status add_given(options *out, option_id id, const char *value, fp8moe_error *err)
+fp8moe_status options_add(options *out, option_id id, const char *value, fp8moe_error *err)
 {
     if (rows[id].kind != KIND_LIST && options_value(out, id))
         return cli_fail(err, FP8MOE_ERR_USAGE, "%s is given twice", rows[id].spelling);
@@ -191,14 +218,14 @@ static fp8moe_status parse_option(int count, char **arguments, int *index, optio
                         rows[id].spelling, out->command->name, rows[id].commands);
     if (!takes_value(rows[id].kind)) {
         if (a.value) return cli_fail(err, FP8MOE_ERR_USAGE, "%s takes no value", rows[id].spelling);
-        return add_given(out, id, negated ? "false" : "true", err);
+        return options_add(out, id, negated ? "false" : "true", err);
     }
     const char *value = a.value;
     if (!value && *index + 1 < count) value = arguments[++*index];
     if (!value || !*value)
         return cli_fail(err, FP8MOE_ERR_USAGE, "%s needs a value: %s", rows[id].spelling,
                         rows[id].value);
-    return add_given(out, id, value, err);
+    return options_add(out, id, value, err);
 }
 
 static fp8moe_status check_operands(const options *out, fp8moe_error *err)
@@ -228,6 +255,36 @@ fp8moe_status options_parse(const cli_command *command, int count, char **argume
             CLI_TRY(parse_option(count, arguments, &i, out, err));
     }
     return check_operands(out, err);
+}
+
+option_id options_of_command(const cli_command *command, const char *spelling)
+{
+    for (option_id id = 0; id < OPTION_COUNT; id++)
+        if (!strcmp(rows[id].spelling, spelling) && list_has(rows[id].commands, command->name))
+            return id;
+    return OPTION_COUNT;
+}
+
+bool options_is_list(option_id id)
+{
+    return rows[id].kind == KIND_LIST;
+}
+
+options options_copy(const options *given)
+{
+    options copy = {.command = given->command, .has_case = true, .case_start = given->given_count};
+    copy.given = cli_allocate((given->given_count + 1) * sizeof *copy.given);
+    copy.given_count = given->given_count;
+    for (size_t i = 0; i < given->given_count; i++)
+        copy.given[i] = given->given[i];
+    return copy;
+}
+
+bool options_is_from_case(const options *given, option_id id)
+{
+    for (size_t i = 0; i < given->given_count; i++)
+        if (given->given[i].id == id) return given->has_case && i >= given->case_start;
+    return false;
 }
 
 void options_free(options *given)

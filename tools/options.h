@@ -37,6 +37,19 @@ typedef enum option_id {
     OPTION_NOISE,
     OPTION_THREADS,
     OPTION_ISA,
+    OPTION_UPSTREAM,
+    OPTION_TOKENS,
+    OPTION_RATIO,
+    OPTION_ENV,
+    OPTION_FROM_ENVIRONMENT,
+    OPTION_PID,
+    OPTION_MODEL,
+    OPTION_SERVE,
+    OPTION_SWEEP,
+    OPTION_DIFF,
+    OPTION_EXPECT,
+    OPTION_BANDWIDTH,
+    OPTION_LAUNCH,
     OPTION_FORMAT,
     OPTION_OUTPUT,
     OPTION_HELP,
@@ -53,6 +66,8 @@ typedef struct options {
     size_t given_count;
     const char **operands;
     size_t operand_count;
+    bool has_case;     /* those from `case_start` on come from a case file */
+    size_t case_start;
 } options;
 
 /*
@@ -64,6 +79,20 @@ typedef struct options {
 fp8moe_status options_parse(const cli_command *command, int count, char **arguments, options *out,
                             fp8moe_error *err);
 void options_free(options *given);
+
+/* The option that `command` takes under a spelling, or OPTION_COUNT. */
+option_id options_of_command(const cli_command *command, const char *spelling);
+bool options_is_list(option_id id);
+
+/* Add an option as if it had been given last; `value` must live as long. USAGE for one that stands
+ * already and takes one value. */
+fp8moe_status options_add(options *out, option_id id, const char *value, fp8moe_error *err);
+
+/* The same options without the operands, for a case file to add to; freed with free(copy.given). */
+options options_copy(const options *given);
+
+/* Whether a value comes from a case file rather than the command line. */
+bool options_is_from_case(const options *given, option_id id);
 
 /* The value given, or NULL. */
 const char *options_value(const options *given, option_id id);

@@ -138,6 +138,7 @@ static void free_dump(report_dump *dump)
     free(dump->reference);
     free(dump->layer);
     free(dump->reason);
+    free(dump->expected);
 }
 
 void report_free(report *owner)

@@ -74,6 +74,7 @@ typedef struct report_dump {
     const fp8moe_target *target; /* or NULL */
     verdict verdict;
     char *reason;
+    char *expected; /* verdict a case file expects, or NULL */
     report_tensor *tensors;
     size_t tensor_count;
     report_stage *stages;

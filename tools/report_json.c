@@ -381,6 +381,7 @@ static void emit_dump(emitter *json, const report_dump *dump)
     emit_text(json, "verdict", verdict_name(dump->verdict));
     emit_text(json, "kind", NULL);
     emit_text(json, "reason", dump->reason);
+    emit_text(json, "expected", dump->expected);
     emit_array(json, "tensors");
     for (size_t i = 0; i < dump->tensor_count; i++)
         emit_tensor(json, &dump->tensors[i]);

@@ -254,6 +254,9 @@ static void add_dump(buffer *out, const report_dump *dump)
     else
         buffer_format(out, "\n%s: %s\n", dump->file, verdict_name(dump->verdict));
     if (dump->verdict == VERDICT_ERROR) return;
+    if (dump->expected)
+        buffer_line(out, 2, "expected", "%s: %s", dump->expected,
+                    strcmp(dump->expected, verdict_name(dump->verdict)) ? "NOT as the case file says" : "as the case file says");
     if (dump->has_settings) add_settings(out, &dump->settings);
     if (dump->target)
         buffer_line(out, 2, "target", "%s: %s", dump->target->name, dump->target->evidence);

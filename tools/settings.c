@@ -1,5 +1,7 @@
 #include "settings.h"
 
+#include "catalog.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +22,7 @@ static const char *target_at(size_t index)
 
 static bool is_target(const char *text)
 {
-    return fp8moe_target_find(text) != NULL;
+    return catalog_target(text) != NULL;
 }
 
 static const char *recipe_at(size_t index)
@@ -32,7 +34,7 @@ static const char *recipe_at(size_t index)
 
 static bool is_recipe(const char *text)
 {
-    return fp8moe_recipe_find(text) != NULL || !strcmp(text, "auto");
+    return catalog_recipe(text) != NULL || !strcmp(text, "auto");
 }
 
 static const char *stage_at(size_t index)
@@ -88,7 +90,7 @@ static const struct setting_row {
 
 const char *setting_source_name(setting_source source)
 {
-    static const char *const names[] = {NULL, "option", "metadata", "inferred", "default"};
+    static const char *const names[] = {NULL, "option", "case", "metadata", "inferred", "default"};
     return names[source];
 }
 
@@ -201,6 +203,8 @@ fp8moe_status settings_find(const options *given, const fp8moe_dump *dump, setti
         if (!text) continue;
         if (!parse(id, text, &out->value[id])) return fail_illegal(id, text, source, dump, err);
         out->value[id].source = source;
+        if (source == SOURCE_OPTION && options_is_from_case(given, rows[id].option))
+            out->value[id].source = SOURCE_CASE;
     }
     return FP8MOE_OK;
 }
@@ -215,7 +219,7 @@ static bool is_known(const settings *all, setting_id id)
 void settings_fill(settings *all, setting_id id, const char *text, setting_source source)
 {
     setting *value = &all->value[id];
-    if (value->source == SOURCE_OPTION || value->source == SOURCE_METADATA) return;
+    if (value->source >= SOURCE_OPTION && value->source <= SOURCE_METADATA) return;
     if (value->source == SOURCE_INFERRED) return;
     if (parse(id, text, value)) value->source = source;
 }
@@ -324,7 +328,7 @@ void settings_config(const settings *all, const options *given, const fields *fo
 {
     const setting *value = all->value;
     fp8moe_config_default(out);
-    out->target = fp8moe_target_find(value[SETTING_TARGET].text);
+    out->target = catalog_target(value[SETTING_TARGET].text);
     out->weights_stage = fp8moe_stage_of_weights_find(value[SETTING_WEIGHTS_STAGE].text);
     out->routing.top_k = value[SETTING_TOP_K].integer;
     out->routing.renormalize = value[SETTING_RENORMALIZE].integer != 0;

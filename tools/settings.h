@@ -1,4 +1,4 @@
-/* The settings of a run and where each came from: an option, the file's metadata, what the tensors
+/* The settings of a run and where each came from: an option, a case file, the file's metadata, what the tensors
  * show, or a default. */
 #ifndef FP8MOE_TOOLS_SETTINGS_H
 #define FP8MOE_TOOLS_SETTINGS_H
@@ -8,6 +8,7 @@
 typedef enum setting_source {
     SOURCE_UNKNOWN, /* nobody said, and nothing needs it so far */
     SOURCE_OPTION,
+    SOURCE_CASE,
     SOURCE_METADATA,
     SOURCE_INFERRED,
     SOURCE_DEFAULT

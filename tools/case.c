@@ -1,0 +1,198 @@
+#include "case.h"
+
+#include "catalog.h"
+#include "settings.h"
+#include "yaml_tree.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool case_is_one(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+    return dot && (!strcmp(dot, ".yaml") || !strcmp(dot, ".yml"));
+}
+
+static const char *keep(case_file *out, char *text)
+{
+    out->texts = cli_resize(out->texts, (out->text_count + 1) * sizeof *out->texts);
+    return out->texts[out->text_count++] = text;
+}
+
+/* ---- options ---- */
+
+static fp8moe_status add_option(case_file *out, case_layer *layer, option_id id, const yaml_node *value,
+                                fp8moe_error *err)
+{
+    fp8moe_error why;
+    CLI_TRY(yaml_expect(value, YAML_TEXT, value->key ? value->key : "an entry", err));
+    const char *text = keep(out, cli_copy(value->text));
+    if (options_add(&layer->given, id, text, &why) == FP8MOE_OK) return FP8MOE_OK;
+    return yaml_fail(value, err, "%s", why.message);
+}
+
+/* `names: {field: tensor}` and `as: {tensor: dtype}` are --name and --as, once an entry. */
+static fp8moe_status add_pairs(case_file *out, case_layer *layer, option_id id, const yaml_node *map, fp8moe_error *err)
+{
+    CLI_TRY(yaml_expect(map, YAML_MAP, map->key, err));
+    for (size_t i = 0; i < map->count; i++) {
+        const yaml_node *entry = &map->children[i];
+        fp8moe_error why;
+        CLI_TRY(yaml_expect(entry, YAML_TEXT, entry->key, err));
+        const char *text = keep(out, cli_text("%s=%s", entry->key, entry->text));
+        if (options_add(&layer->given, id, text, &why) != FP8MOE_OK) return yaml_fail(entry, err, "%s", why.message);
+    }
+    return FP8MOE_OK;
+}
+
+static fp8moe_status add_list(case_file *out, case_layer *layer, option_id id, const yaml_node *list, fp8moe_error *err)
+{
+    if (list->kind == YAML_TEXT) return add_option(out, layer, id, list, err);
+    CLI_TRY(yaml_expect(list, YAML_LIST, list->key, err));
+    for (size_t i = 0; i < list->count; i++)
+        CLI_TRY(add_option(out, layer, id, &list->children[i], err));
+    return FP8MOE_OK;
+}
+
+/* A key that is an option of verify. What the command line, or the layer before the common part, says
+ * already stands. */
+static fp8moe_status add_setting(case_file *out, case_layer *layer, const yaml_node *entry, fp8moe_error *err)
+{
+    char *spelling = cli_text("--%s", entry->key);
+    for (char *at = spelling; *at; at++)
+        if (*at == '_') *at = '-';
+    const option_id id = options_of_command(layer->given.command, spelling);
+    free(spelling);
+    if (id == OPTION_COUNT || id == OPTION_HELP || id == OPTION_FORMAT || id == OPTION_OUTPUT)
+        return yaml_fail(entry, err, "unknown key '%s'", entry->key);
+    if (options_is_list(id)) return add_list(out, layer, id, entry, err);
+    if (options_value(&layer->given, id)) return yaml_expect(entry, YAML_TEXT, entry->key, err);
+    CLI_TRY(add_option(out, layer, id, entry, err));
+    settings unused;
+    fp8moe_error why;
+    if (settings_find(&layer->given, NULL, &unused, &why) == FP8MOE_OK) return FP8MOE_OK;
+    return yaml_fail(entry, err, "%s", why.message);
+}
+
+/* ---- files ---- */
+
+static void add_path(case_layer *layer, const char *folder, const char *path)
+{
+    layer->files = cli_resize(layer->files, (layer->file_count + 1) * sizeof *layer->files);
+    layer->files[layer->file_count++] = path[0] == '/' ? cli_copy(path) : cli_text("%s%s", folder, path);
+}
+
+static fp8moe_status add_files(case_layer *layer, const char *folder, const yaml_node *files, fp8moe_error *err)
+{
+    if (files->kind == YAML_TEXT) {
+        add_path(layer, folder, files->text);
+        return FP8MOE_OK;
+    }
+    CLI_TRY(yaml_expect(files, YAML_LIST, "files", err));
+    for (size_t i = 0; i < files->count; i++) {
+        CLI_TRY(yaml_expect(&files->children[i], YAML_TEXT, "a file", err));
+        add_path(layer, folder, files->children[i].text);
+    }
+    return FP8MOE_OK;
+}
+
+static fp8moe_status set_expect(case_layer *layer, const yaml_node *entry, fp8moe_error *err)
+{
+    static const char *const verdicts[] = {"same", "different", "inconclusive"};
+    CLI_TRY(yaml_expect(entry, YAML_TEXT, "expect", err));
+    for (size_t i = 0; i < 3; i++)
+        if (!strcmp(entry->text, verdicts[i])) {
+            if (!layer->expect) layer->expect = cli_copy(entry->text);
+            return FP8MOE_OK;
+        }
+    return yaml_fail(entry, err, "expect '%s': same, different or inconclusive", entry->text);
+}
+
+/* ---- layers ---- */
+
+/* The keys of a layer, or (`common`) those that hold for all. */
+static fp8moe_status read_keys(case_file *out, case_layer *layer, const char *folder, const yaml_node *map, bool common,
+                               fp8moe_error *err)
+{
+    for (size_t i = 0; i < map->count; i++) {
+        const yaml_node *entry = &map->children[i];
+        if (common && (!strcmp(entry->key, "layers") || !strcmp(entry->key, "recipes") || !strcmp(entry->key, "targets")))
+            continue;
+        if (!strcmp(entry->key, "files")) {
+            if (!layer->file_count) CLI_TRY(add_files(layer, folder, entry, err));
+        } else if (!strcmp(entry->key, "title") && !common) {
+            CLI_TRY(yaml_expect(entry, YAML_TEXT, "title", err));
+            layer->name = cli_copy(entry->text);
+        } else if (!strcmp(entry->key, "expect")) {
+            CLI_TRY(set_expect(layer, entry, err));
+        } else if (!strcmp(entry->key, "names")) {
+            CLI_TRY(add_pairs(out, layer, OPTION_NAME, entry, err));
+        } else if (!strcmp(entry->key, "as")) {
+            CLI_TRY(add_pairs(out, layer, OPTION_AS, entry, err));
+        } else {
+            CLI_TRY(add_setting(out, layer, entry, err));
+        }
+    }
+    return FP8MOE_OK;
+}
+
+static fp8moe_status read_layer(case_file *out, const options *given, const char *folder, const yaml_node *root,
+                                const yaml_node *own, fp8moe_error *err)
+{
+    out->layers = cli_resize(out->layers, (out->count + 1) * sizeof *out->layers);
+    case_layer *layer = &out->layers[out->count++];
+    *layer = (case_layer){.given = options_copy(given)};
+    if (own) CLI_TRY(yaml_expect(own, YAML_MAP, "a layer", err));
+    if (own) CLI_TRY(read_keys(out, layer, folder, own, false, err));
+    CLI_TRY(read_keys(out, layer, folder, root, true, err));
+    if (layer->file_count) return FP8MOE_OK;
+    return yaml_fail(own ? own : root, err, "a layer needs files");
+}
+
+static fp8moe_status read_layers(case_file *out, const options *given, const char *folder, const yaml_node *root,
+                                 fp8moe_error *err)
+{
+    const yaml_node *recipes = yaml_find(root, "recipes"), *targets = yaml_find(root, "targets");
+    const yaml_node *layers = yaml_find(root, "layers");
+    CLI_TRY(yaml_expect(root, YAML_MAP, "a case file", err));
+    if (recipes) CLI_TRY(catalog_add_recipes(recipes, err));
+    if (targets) CLI_TRY(catalog_add_targets(targets, err));
+    if (!layers) return read_layer(out, given, folder, root, NULL, err);
+    CLI_TRY(yaml_expect(layers, YAML_LIST, "layers", err));
+    for (size_t i = 0; i < layers->count; i++)
+        CLI_TRY(read_layer(out, given, folder, root, &layers->children[i], err));
+    return layers->count ? FP8MOE_OK : yaml_fail(layers, err, "a case file needs a layer");
+}
+
+fp8moe_status case_read(const char *path, const options *given, case_file *out, fp8moe_error *err)
+{
+    yaml_node root;
+    *out = (case_file){0};
+    fp8moe_status st = yaml_read(path, &root, err);
+    if (st == FP8MOE_OK) {
+        const char *slash = strrchr(path, '/');
+        char *folder = cli_text("%.*s", slash ? (int)(slash + 1 - path) : 0, path);
+        st = cli_in_file(err, read_layers(out, given, folder, &root, err), path);
+        free(folder);
+    }
+    yaml_free(&root);
+    return st;
+}
+
+void case_free(case_file *read)
+{
+    for (size_t i = 0; i < read->count; i++) {
+        case_layer *layer = &read->layers[i];
+        for (size_t k = 0; k < layer->file_count; k++)
+            free(layer->files[k]);
+        free(layer->files);
+        free(layer->name);
+        free(layer->expect);
+        free(layer->given.given);
+    }
+    for (size_t i = 0; i < read->text_count; i++)
+        free(read->texts[i]);
+    free(read->texts);
+    free(read->layers);
+    *read = (case_file){0};
+}
