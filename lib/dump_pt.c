@@ -623,8 +623,8 @@ static fp8moe_status visit(reader *r, const pickle_value *value, const path *at,
 {
     if (depth > LIMIT_PICKLE_DEPTH)
         return bad(r, value, "the pickle is nested too deep, or contains itself");
-    if (++r->steps >
-        LIMIT_PICKLE_VALUES) /* lists that hold a list twice, that holds one twice ... */
+    /* a list that holds a list twice that holds a list twice ... */
+    if (++r->steps > LIMIT_PICKLE_VISITS)
         return bad(r, value, "the pickle unfolds to too many values");
     if (rebuilder_of(value)) return add_tensor(r, value, at);
     if (value->type == PICKLE_DICT) return visit_dict(r, value, at, depth);

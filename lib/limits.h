@@ -32,7 +32,8 @@
 /* pickles */
 #define LIMIT_PICKLE_BYTES (INT64_C(1) << 32) /* numpy arrays stand within them */
 #define LIMIT_PICKLE_VALUES 8000000           /* objects and items of containers together */
-#define LIMIT_PICKLE_DEPTH 64                 /* open brackets, and nesting of dicts and lists */
+#define LIMIT_PICKLE_VISITS 1000000 /* values seen when names are built: they may be shared */
+#define LIMIT_PICKLE_DEPTH 64       /* open brackets, and nesting of dicts and lists */
 #define LIMIT_EXPANDED_ELEMENTS                                                                    \
     (INT64_C(1) << 36) /* of a view that repeats its storage (stride 0) */
 

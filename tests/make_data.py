@@ -707,7 +707,7 @@ def make_names():
     pt('list-that-holds-itself', pickled(b']q\0h\0a'), 2, '', 'the pickle is nested too deep, or contains itself')
     # thirty lists, each holding the one before it twice: 2^30 values in 300 bytes
     lists = [b'](' + (b'NN' if level == 0 else b'h%ch%c' % (level - 1, level - 1)) + b'eq%c0' % level for level in range(30)]
-    left, level = 8000001, 29  # which value is one too many: that of this number, from the top down
+    left, level = 1000001, 29  # which value is one too many: that of this number, from the top down
     while left > 1:
         left, level = left - 1, level - 1
         below = (4 << level) - 1  # values in a list of this level
