@@ -3,6 +3,7 @@
 #include "bits.h"
 #include "common.h"
 #include "e4m3.h"
+#include "fused.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,57 +13,6 @@
 
 /* ---- splitting fused tensors into experts ---- */
 
-static bool is_one_number(const fp8moe_tensor *t)
-{
-    return t->rank == 0 || (t->rank == 1 && t->shape[0] == 1);
-}
-
-/* The scale of one expert: without the expert dimension of a fused tensor. */
-static fp8moe_status scale_of_expert(const fp8moe_tensor *scale, const fp8moe_tensor *weight,
-                                     int64_t index, const char *name, fp8moe_tensor *out,
-                                     fp8moe_error *err)
-{
-    *out = *scale;
-    if (!fp8moe_tensor_present(scale) || is_one_number(scale)) return FP8MOE_OK;
-    const bool fused = weight->rank == 3;
-    const int64_t experts = fused ? weight->shape[0] : 1;
-    if (fused ? scale->shape[0] == experts : scale->rank == 3 && scale->shape[0] == 1) {
-        *out = fp8moe_tensor_at(scale, index);
-        return FP8MOE_OK;
-    }
-    if (experts == 1) return FP8MOE_OK;
-    char shape[96];
-    return fail_at(err, FP8MOE_ERR_SHAPE, name, -1, "scale %s: expected %lld experts in its first dimension",
-                   fp8moe_tensor_shape_text(scale, shape, sizeof shape), (long long)experts);
-}
-
-/* Gate and up of one expert from its w13 rows and scale. Partial blocks: gate and up each have their
- * own grid; only a grid of ceil(2I / block) rows that is no such pair runs through both. */
-static fp8moe_status split_w13(const fp8moe_config *config, const fp8moe_tensor *weight,
-                               const fp8moe_tensor *scale, fp8moe_expert *out, fp8moe_error *err)
-{
-    const int64_t rows = weight->shape[0], inter = rows / 2;
-    if (rows % 2)
-        return fail_at(err, FP8MOE_ERR_SHAPE, "w13_weight", -1, "%lld rows: gate and up need an even number",
-                       (long long)rows);
-    fp8moe_weight *const halves[2] = {&out->gate, &out->up};
-    for (int half = 0; half < 2; half++) {
-        fp8moe_weight *const w = halves[half];
-        *w = (fp8moe_weight){.weight = fp8moe_tensor_slice(weight, 0, half * inter, inter),
-                             .scale = *scale};
-        if (!fp8moe_tensor_present(scale) || is_one_number(scale)) continue;
-        if (scale->shape[0] == 2 && scale->rank == 1 && rows != 2) {
-            w->scale = fp8moe_tensor_at(scale, half);
-        } else if (scale->shape[0] == rows || scale->shape[0] == 2 * ceil_div(inter, config->block_rows)) {
-            w->scale = fp8moe_tensor_slice(scale, 0, half * (scale->shape[0] / 2), scale->shape[0] / 2);
-        } else {
-            w->row_offset = half * inter;
-            w->full_rows = rows;
-        }
-    }
-    return FP8MOE_OK;
-}
-
 static fp8moe_status split_expert(const fp8moe_config *config, const fp8moe_inputs *in, int64_t index,
                                   fp8moe_expert *out, fp8moe_error *err)
 {
@@ -70,10 +20,10 @@ static fp8moe_status split_expert(const fp8moe_config *config, const fp8moe_inpu
     if (w13.rank == 3) w13 = fp8moe_tensor_at(&w13, index);
     if (w2.rank == 3) w2 = fp8moe_tensor_at(&w2, index);
     memset(out, 0, sizeof *out);
-    TRY(scale_of_expert(&in->w13_scale, &in->w13_weight, index, "w13_weight", &scale, err));
-    TRY(split_w13(config, &w13, &scale, out, err));
+    TRY(fused_scale(&in->w13_scale, &in->w13_weight, index, "w13_weight", &scale, err));
+    TRY(fused_split(&w13, &scale, config->block_rows, "w13_weight", &out->gate, &out->up, err));
     out->down.weight = w2;
-    return scale_of_expert(&in->w2_scale, &in->w2_weight, index, "w2_weight", &out->down.scale, err);
+    return fused_scale(&in->w2_scale, &in->w2_weight, index, "w2_weight", &out->down.scale, err);
 }
 
 static fp8moe_status check_expert(const fp8moe_layer *layer, const fp8moe_expert *raw, expert *out,
