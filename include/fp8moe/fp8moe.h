@@ -14,6 +14,7 @@
 #include <fp8moe/fingerprint.h>
 #include <fp8moe/gate.h>
 #include <fp8moe/isa.h>
+#include <fp8moe/judge.h>
 #include <fp8moe/moe.h>
 #include <fp8moe/profile.h>
 #include <fp8moe/route.h>
