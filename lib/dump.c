@@ -91,8 +91,10 @@ char *dump_stem(fp8moe_dump *dump)
 static bool size_fits(fp8moe_dtype dtype, int rank, const int64_t *shape)
 {
     int64_t count = 1;
-    for (int dim = 0; dim < rank; dim++)
+    for (int dim = 0; dim < rank; dim++) {
+        assert(shape[dim] >= 0);
         if (!checked_mul(count, max_i64(shape[dim], 1), &count)) return false;
+    }
     int64_t bits;
     return checked_mul(count, fp8moe_dtype_bits(dtype), &bits);
 }
@@ -103,10 +105,6 @@ fp8moe_status dump_shape(const char *name, fp8moe_dtype dtype, size_t rank, cons
     if (rank > FP8MOE_MAX_RANK)
         return fail_at(err, FP8MOE_ERR_UNSUPPORTED, name, offset,
                        "a tensor of %zu dimensions, at most %d are read", rank, FP8MOE_MAX_RANK);
-    for (size_t dim = 0; dim < rank; dim++)
-        if (shape[dim] < 0)
-            return fail_at(err, FP8MOE_ERR_FORMAT, name, offset,
-                           "dimension %zu of the shape is %lld", dim, (long long)shape[dim]);
     if (!size_fits(dtype, (int)rank, shape))
         return fail_at(err, FP8MOE_ERR_FORMAT, name, offset,
                        "the shape's size in bits does not fit 64 bits");

@@ -66,9 +66,9 @@ fp8moe_status dump_index_names(fp8moe_dump *dump, fp8moe_error *err);
 fp8moe_status dump_add_metadata(fp8moe_dump *dump, const char *key, const char *value,
                                 fp8moe_error *err);
 
-/* The C-order view a file describes; its data is not looked at. SHAPE-like mistakes of the file are
- * FORMAT errors, more than FP8MOE_MAX_RANK dimensions UNSUPPORTED. *bytes is what the elements
- * take. `offset`, of the shape in the file, is for the sentence. */
+/* The C-order view a file describes; its data is not looked at. Dimensions are at least 0. FORMAT
+ * where the size does not fit 64 bits or ends within a byte, UNSUPPORTED beyond FP8MOE_MAX_RANK.
+ * *bytes is what the elements take; `offset`, of the shape in the file, is for the sentence. */
 fp8moe_status dump_shape(const char *name, fp8moe_dtype dtype, size_t rank, const int64_t *shape,
                          int64_t offset, fp8moe_tensor *out, int64_t *bytes, fp8moe_error *err);
 

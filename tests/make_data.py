@@ -564,6 +564,7 @@ def make_machines():
        'the pickle holds a set, which is none of what a file of tensors needs', 'unsupported')
     pt('pickle-outside-buffer', pickled(b'\x97', 5), 2, '', "the pickle's bytes are in a buffer outside of it", 'unsupported')
     pt('pickle-pops-nothing', pickled(b'0N'), 2, '', empty)
+    pt('pickle-sets-one-item-of-nothing', pickled(b'K\1s'), 4, '', empty)
     pt('pickle-tuple-of-too-few', pickled(b'N\x87'), 3, '', empty)
     pt('pickle-takes-below-mark', pickled(b'N(\x85'), 4, '', empty)
     pt('pickle-remembers-nothing', pickled(b'q\0N'), 2, '', empty)
@@ -677,6 +678,7 @@ def make_rebuilds(one, call_at):
     parameter = name_of('torch._utils', '_rebuild_parameter')
     one('parameter-of-number', parameter + group(number(7), b'\x89') + b'R', b'K\7', 'a tensor made from what is no tensor')
     cpu = name_of('torch._utils', '_rebuild_device_tensor_from_cpu_tensor')
+    one('device-tensor-dtype-is-number', cpu + group(tensor(), number(7)) + b'R', b'K\7', "a tensor's dtype is no dtype")
     value = cpu + group(tensor(), name_of('torch', 'bfloat16'), text('hpu'), b'\x89') + b'R'
     convert = 'a tensor that is to be converted to another dtype when it is loaded'
     one('device-tensor-converted', value, call_at(value), convert, 'unsupported')
@@ -701,6 +703,8 @@ def make_names():
        'a metadata key holds the control character 0x1B')
     pt('key-too-long', pickled(dictionary(('k' * 5000, tensor()))), None, '',
        "a tensor's name of 5000 bytes, at most 4096 are read")
+    many = pickled(dictionary(('k' * 4000, b'](' + tensor() + b'q\0' + b'h\0' * 16999 + b'e')))
+    pt('names-take-too-much', many, None, '', "the tensors' names take more than 67108864 bytes")
     twice = pickled(dictionary(('a.b', tensor()), ('a', dictionary(('b', tensor())))))
     content = pt_archive(twice)
     row('name-twice-by-nesting.pt', content, 'format', content.index(b'x/data/0') + 8, 'a.b', 'two tensors have this name')
@@ -743,6 +747,13 @@ def make_arrays():
     value = device(numpy_array(state=number(7)))
     one('array-without-state', value, pickled(dictionary(('w', value))).index(b'tRK\7b') + 1,
         'a numpy array without its shape, dtype, order and data')
+    from_numpy = name_of('torch._utils', '_rebuild_device_tensor_from_numpy')
+    one('array-dtype-is-number', from_numpy + group(numpy_array(), number(7)) + b'R', b'K\7t', "a tensor's dtype is no dtype")
+    value = device(numpy_array(state=group(number(1), numbers(2), number(7), b'\x89', b'C\0')))
+    one('array-of-dtype-7', value, b'K\7', 'the dtype of a numpy array is no dtype')
+    made = name_of('numpy', 'dtype') + group(text('f4'), b'\x89', b'\x88') + b'R'
+    buffer = name_of('numpy.core.numeric', '_frombuffer') + group(b'C\0', made, numbers(0), text('K')) + b'R'
+    one('array-order-k', device(buffer), text('K'), "the order of a numpy array must be 'C' or 'F'")
     value = device(numpy_array(), 'float16')
     one('array-converted', value, pickled(dictionary(('w', value))).rindex(b'R'),
         'a tensor that is to be converted to another dtype when it is loaded', 'unsupported')

@@ -44,6 +44,8 @@ static void test_case_h01(void **state)
     expect_values(&s, scale, 1);
     assert_int_equal(fp8moe_dump_metadata_count(dump), 1);
     assert_string_equal(fp8moe_dump_metadata_get(dump, "format"), "pt");
+    assert_string_equal(fp8moe_dump_metadata_key(dump, 0), "format");
+    assert_string_equal(fp8moe_dump_metadata_value(dump, 0), "pt");
     assert_null(fp8moe_dump_metadata_get(dump, "other"));
     assert_int_equal(fp8moe_dump_find(dump, "__metadata__"), -1);
     fp8moe_dump_close(dump);
@@ -236,6 +238,38 @@ static void test_beyond_32_bits(void **state)
     assert_int_equal(fp8moe_dump_offset(dump, 1), start + count);
     fp8moe_dump_close(dump);
     assert_int_equal(unlink(path), 0);
+}
+
+/* A header of `count` items "k<number>": suffix, between `open` and `close`. */
+static void expect_too_many(const char *open, const char *suffix, const char *close, int count,
+                            const char *sentence)
+{
+    const size_t room = (size_t)count * (strlen(suffix) + 16) + 64;
+    char *const header = malloc(room), *at = header + sprintf(header, "%s", open);
+    fp8moe_dump *dump = NULL;
+    fp8moe_error err;
+    for (int i = 0; i < count; i++)
+        at += sprintf(at, "%s\"k%d\":%s", i ? "," : "", i, suffix);
+    at += sprintf(at, "%s", close);
+    const size_t length = (size_t)(at - header);
+    uint8_t prefix[8] = {0};
+    for (int i = 0; i < 8; i++)
+        prefix[i] = (uint8_t)((uint64_t)length >> 8 * i);
+    FILE *const file = fopen(path, "wb");
+    assert_int_equal(fwrite(prefix, 1, 8, file) + fwrite(header, 1, length, file), 8 + length);
+    assert_int_equal(fclose(file), 0);
+    free(header);
+    assert_int_equal(fp8moe_dump_open(path, &dump, &err), FP8MOE_ERR_FORMAT);
+    assert_string_equal(err.message, sentence);
+}
+
+static void test_too_many(void **state)
+{
+    (void)state;
+    expect_too_many("{", "{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0,0]}", "}", 300001,
+                    "more than 300000 tensors in one file");
+    expect_too_many("{\"__metadata__\":{", "\"\"", "}}", 100001,
+                    "more than 100000 metadata pairs in one file");
 }
 
 static void test_other_dtype_of_same_width(void **state)
@@ -439,6 +473,7 @@ int main(void)
         cmocka_unit_test(test_every_dtype),
         cmocka_unit_test(test_unaligned_numbers),
         cmocka_unit_test(test_beyond_32_bits),
+        cmocka_unit_test(test_too_many),
         cmocka_unit_test(test_other_dtype_of_same_width),
         cmocka_unit_test(test_written_bytes),
         cmocka_unit_test(test_written_is_read),
