@@ -38,7 +38,7 @@ typedef struct cli_command {
 } cli_command;
 
 extern const cli_command command_verify, command_compare, command_run, command_inspect,
-    command_synth, command_recipes, command_doctor;
+    command_synth, command_recipes, command_doctor, command_lint, command_init;
 
 /* Print `fp8moe: FILE: tensor 'w': sentence (byte N)` on standard error; returns its exit code. */
 cli_exit cli_report_error(const fp8moe_error *err);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 static const cli_command *const commands[] = {&command_verify,  &command_compare, &command_run,
-                                              &command_inspect, &command_synth,   &command_recipes,
+                                              &command_inspect, &command_lint, &command_init, &command_synth,   &command_recipes,
                                               &command_doctor};
 
 #define COMMAND_COUNT (sizeof commands / sizeof *commands)

@@ -12,10 +12,10 @@ typedef enum option_kind {
 } option_kind;
 
 /* Commands that run a layer, and all that print a report. */
-#define LAYER "verify run"
+#define LAYER "verify run lint init"
 #define ROUTERS LAYER " route"
-#define READERS "verify compare run inspect route"
-#define REPORTS "verify compare run inspect synth recipes doctor gate route status log"
+#define READERS "verify compare run inspect lint init route"
+#define REPORTS "verify compare run inspect lint init synth recipes doctor gate route status log"
 
 static const struct option_row {
     const char *spelling;
