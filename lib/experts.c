@@ -262,7 +262,7 @@ static void up_gate_block(const expert_job *j, row_block *b)
     }
 }
 
-static bool multiplies_codes(const fp8moe_recipe *r)
+bool experts_multiply_codes(const fp8moe_recipe *r)
 {
     return r->weights == FP8MOE_FORM_PREPARED || r->weights == FP8MOE_FORM_CODES;
 }
@@ -280,7 +280,7 @@ static void up_gate_of(engine *e, const expert *wanted, int64_t count)
     const fp8moe_recipe *const r = &e->layer->recipe;
     experts_gather_input(e, count);
     expert_job j = {.engine = e, .expert = wanted, .count = count, .visit = up_gate_block};
-    j.exact = multiplies_codes(r) && r->input != FP8MOE_INPUT_AS_IS &&
+    j.exact = experts_multiply_codes(r) && r->input != FP8MOE_INPUT_AS_IS &&
               kernels_all_finite(e->gathered, count * e->layer->info.hidden);
     experts_each_up_gate(&j);
 }
@@ -490,7 +490,7 @@ static void down_of(engine *e, const expert *wanted, int64_t count)
     const fp8moe_recipe *const r = &e->layer->recipe;
     gather_activation(e, count);
     expert_job j = {.engine = e, .expert = wanted, .count = count, .visit = down_block};
-    j.exact = multiplies_codes(r) && r->down_operand == FP8MOE_DOWN_CODE &&
+    j.exact = experts_multiply_codes(r) && r->down_operand == FP8MOE_DOWN_CODE &&
               r->intermediate != FP8MOE_INTERMEDIATE_KEPT &&
               kernels_all_finite(e->gathered, count * e->layer->info.intermediate);
     experts_each_down(&j);

@@ -110,6 +110,10 @@ int64_t experts_token(const engine *e, int64_t slot);
 /* Operand rows of the members' tokens, one after another in e->gathered. */
 void experts_gather_input(engine *e, int64_t count);
 
+/* Whether the weights are codes as they are multiplied, their scales left for after the dot: with codes on
+ * the other side, too, the dot is exact. Shared with linear.c. */
+bool experts_multiply_codes(const fp8moe_recipe *recipe);
+
 /* silu(gate) as the recipe rounds it. */
 double experts_silu(const fp8moe_recipe *recipe, double gate);
 

@@ -26,7 +26,6 @@ typedef struct run {
     shuffle shuffle;
 } run;
 
-
 static void quantise_input(run *r)
 {
     const fp8moe_layer *const layer = r->layer;
@@ -87,7 +86,7 @@ static fp8moe_status run_block(run *r, const fp8moe_observer *observer, fp8moe_e
     TRY(stages_pass(layer, observer, FP8MOE_STAGE_X_SCALE, r->first, r->tokens, (stage_values){.numbers = r->x_scale}, err));
     if (layer->recipe.input != FP8MOE_INPUT_AS_IS) {
         layer->kernels.decode(r->x, r->codes, layer->reader.table, count);
-        r->exact = kernels_all_finite(r->x, count) && layer->recipe.weights != FP8MOE_FORM_DEQUANT;
+        r->exact = experts_multiply_codes(&layer->recipe) && kernels_all_finite(r->x, count);
     }
     parallel_for(layer->config.threads, ceil_div(layer->linear.rows, ROWS), multiply_rows, r);
     return stages_pass(layer, observer, FP8MOE_STAGE_OUTPUT, r->first, r->tokens, (stage_values){.numbers = r->rows}, err);
