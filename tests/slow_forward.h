@@ -680,6 +680,7 @@ static inline void slow_run_moe(slow_layer *l)
     l->expert_output = slow_room(slots * h);
     l->output = slow_room(t * h);
     l->first_leak_token = l->first_leak_expert = -1;
+    l->foreign_slots = l->padding_leaks = 0;
     l->up_operand = slow_prepare(l, &l->w13);
     l->down_operand = slow_prepare(l, &l->w2);
     slow_quantise_input(l);
