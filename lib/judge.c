@@ -1,8 +1,9 @@
-#include "bits.h"
+#include "judge.h"
+
 #include "common.h"
+#include "detect.h"
 #include "explain.h"
 #include "linear.h"
-#include "tally.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -15,31 +16,35 @@
 /* Flips beyond the expected number before their count is a finding: a Poisson tail below 1e-6. */
 #define SIGMAS_FLIPS 6.0
 
-/* ---- planted faults: what this test would have seen ---- */
+/* One dumped output. */
+typedef struct subject {
+    fp8moe_tensor got; /* [T, width] */
+    fp8moe_judgement *out;
+    tally tally;
+    uint64_t *seen; /* [T] hash of each judged row so far; 0: not judged */
+    bool *skip;     /* [tokens of a block] */
+    double expected_flips;
+} subject;
 
-static const double gains[] = {0.001, 0.002, 0.004, 0.01, 0.02, 0.04, 0.1, 0.25};
-#define GAINS ((int)(sizeof gains / sizeof gains[0]))
-
-enum { PLANT_GAIN_UP, PLANT_GAIN_DOWN = GAINS, PLANT_DROP = 2 * GAINS, PLANT_WRONG_EXPERT, PLANT_ROW_SCALE, PLANT_SWAP, PLANTS };
-
+/* Outputs of one layer share everything that does not depend on them. */
 typedef struct judge {
     fp8moe_layer *layer;
     const fp8moe_judge_options *options;
-    fp8moe_tensor got; /* [T, width] */
-    fp8moe_judgement *out;
+    subject *subjects;
+    int64_t count, width;
     bound bound;
-    tally tally, plant[PLANTS];
-    double *row, *planted; /* [width] */
-    row_source *sources;   /* [K] */
-    bool *skip;            /* [tokens of a block] */
-    uint64_t *seen;        /* hash of each judged row so far, by token; 0: not judged */
-    double *widths;        /* relative hard widths of judged rows */
-    int64_t judged;        /* rows that count */
-    double expected_flips;
-    bool swap_done;
+    detector detector;
+    double *row;         /* [width] */
+    row_source *sources; /* [K] */
+    bool *skip;          /* [tokens of a block] by every subject */
+    uint64_t *inputs;    /* [T] hash of each distinct input so far; 0: equal to an earlier one, or not judged */
+    double *widths;      /* [distinct] relative hard widths */
+    int64_t distinct;
 } judge;
 
 /* ---- rows ---- */
+
+#define HASH_START UINT64_C(0xCBF29CE484222325)
 
 static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t size)
 {
@@ -55,14 +60,12 @@ static uint64_t hash_row(uint64_t hash, const fp8moe_tensor *t, int64_t row, dou
     return hash_bytes(hash, scratch, (size_t)width * sizeof *scratch);
 }
 
-/* Input, routing and output of a token in one number. */
-static uint64_t row_identity(const judge *j, int64_t token, double *scratch)
+/* Input and routing of a token in one number. */
+static uint64_t hash_input(const judge *j, int64_t token)
 {
     const fp8moe_layer *const layer = j->layer;
     const size_t top_k = (size_t)layer->info.top_k;
-    uint64_t hash = UINT64_C(0xCBF29CE484222325);
-    hash = hash_row(hash, &layer->hidden_states, token, scratch);
-    hash = hash_row(hash, &j->got, token, scratch);
+    uint64_t hash = hash_row(HASH_START, &layer->hidden_states, token, j->row);
     if (layer->recipe.op == FP8MOE_OP_MOE) {
         hash = hash_bytes(hash, layer->topk_ids + (size_t)token * top_k, top_k * sizeof *layer->topk_ids);
         hash = hash_bytes(hash, layer->topk_weights + (size_t)token * top_k, top_k * sizeof *layer->topk_weights);
@@ -70,29 +73,49 @@ static uint64_t row_identity(const judge *j, int64_t token, double *scratch)
     return hash ? hash : 1;
 }
 
-/* Equal rows count once; rows outside the asked range do not count. */
-static bool is_skipped(judge *j, int64_t token, double *scratch)
+static bool is_outside_range(const judge *j, int64_t token)
 {
     const fp8moe_judge_options *const o = j->options;
-    if (o->first_row >= 0 && (token < o->first_row || token > o->last_row)) return true;
-    j->out->rows++;
-    for (int stage = 0; stage < FP8MOE_STAGE_OUTPUT; stage++)
-        if (fp8moe_tensor_present(&j->layer->from[stage])) return false;
-    const uint64_t own = row_identity(j, token, scratch);
+    return o->first_row >= 0 && (token < o->first_row || token > o->last_row);
+}
+
+/* Whether the token's number stands among earlier ones; else it joins them. */
+static bool is_repeated(uint64_t *seen, int64_t token, uint64_t own)
+{
     for (int64_t t = 0; t < token; t++)
-        if (j->seen[t] == own) {
-            j->out->rows_equal++;
-            return true;
-        }
-    j->seen[token] = own;
+        if (seen[t] == own) return true;
+    seen[token] = own;
     return false;
+}
+
+/* Rows that a subject does not judge: outside the asked range, or equal in input, routing and output to an
+ * earlier one. Rows whose stages come from a dump may differ in those and all count. */
+static void find_skipped(judge *j, int64_t first, int64_t tokens)
+{
+    bool taken = false;
+    for (int stage = 0; stage < FP8MOE_STAGE_OUTPUT; stage++) taken |= fp8moe_tensor_present(&j->layer->from[stage]);
+    for (int64_t t = 0; t < tokens; t++) {
+        const int64_t token = first + t;
+        j->skip[t] = true;
+        for (int64_t n = 0; n < j->count; n++) j->subjects[n].skip[t] = true;
+        if (is_outside_range(j, token)) continue;
+        const uint64_t input = taken ? (uint64_t)token + 1 : hash_input(j, token);
+        for (int64_t n = 0; n < j->count; n++) {
+            subject *const s = &j->subjects[n];
+            s->out->rows++;
+            s->skip[t] = is_repeated(s->seen, token, taken ? input : hash_row(input, &s->got, token, j->row));
+            s->out->rows_equal += s->skip[t];
+            j->skip[t] &= s->skip[t];
+        }
+        if (!j->skip[t]) (void)is_repeated(j->inputs, token, input);
+    }
 }
 
 static row_view view_of(const judge *j, int64_t token)
 {
     const bound *const b = &j->bound;
-    const int64_t width = j->got.shape[1], at = token * width;
-    return (row_view){.token = b->block->engine.chunk.first + token, .width = width,
+    const int64_t at = token * j->width;
+    return (row_view){.token = b->block->engine.chunk.first + token, .width = j->width,
                       .reference = b->block->rows + at, .centre = b->centre + at, .low = b->low + at,
                       .high = b->high + at, .near_low = b->near_low + at, .near_high = b->near_high + at,
                       .variance = b->variance + at, .dtype = layer_output_precision(j->layer), .sources = j->sources};
@@ -116,93 +139,14 @@ static int find_sources(judge *j, int64_t token)
                                              .column_energy = energy, .fourth = noise->fourth,
                                              .with_operand = noise->with_operand, .largest = noise->largest,
                                              .largest_with_operand = noise->largest_with_operand};
-        j->expected_flips += noise->expected_flips;
     }
     return sources;
 }
 
-/* ---- plants ---- */
-
-static double emit(const row_view *row, double value)
-{
-    return round_to(row->dtype, value);
-}
-
-static void plant_gains(judge *j, const row_view *row)
-{
-    for (int g = 0; g < GAINS; g++)
-        for (int up = 0; up < 2; up++) {
-            const double factor = up ? 1 + gains[g] : 1 - gains[g];
-            for (int64_t h = 0; h < row->width; h++) j->planted[h] = emit(row, row->centre[h] * factor);
-            tally_add(&j->plant[(up ? PLANT_GAIN_UP : PLANT_GAIN_DOWN) + g], row, j->planted);
-        }
-}
-
-static const row_source *weakest_source(const row_view *row)
-{
-    const row_source *weakest = NULL;
-    for (int i = 0; i < row->source_count; i++)
-        if (!weakest || fabs(row->sources[i].weight) < fabs(weakest->weight)) weakest = &row->sources[i];
-    return weakest;
-}
-
-/* The weakest expert left out; or another routed one's output in its place. Twins: one of them. */
-static void plant_experts(judge *j, const row_view *row)
-{
-    const int64_t top_k = j->layer->info.top_k;
-    const row_source *const weakest = weakest_source(row);
-    if (!weakest) return;
-    const int64_t first = weakest->slot - weakest->slot % top_k;
-    double weight = weakest->weight;
-    for (int64_t k = first; k < first + top_k; k++)
-        if (j->bound.block->engine.chunk.local[k] >= 0 && experts_source(&j->bound.block->engine, k) == weakest->slot &&
-            fabs(j->bound.block->router_weight[k]) < fabs(weight))
-            weight = j->bound.block->router_weight[k];
-    const row_source *const other = &row->sources[weakest == row->sources ? row->source_count - 1 : 0];
-    for (int64_t h = 0; h < row->width; h++) j->planted[h] = emit(row, row->centre[h] - weight * weakest->output[h]);
-    tally_add(&j->plant[PLANT_DROP], row, j->planted);
-    for (int64_t h = 0; h < row->width; h++)
-        j->planted[h] = emit(row, row->centre[h] + weight * (other->output[h] - weakest->output[h]));
-    tally_add(&j->plant[PLANT_WRONG_EXPERT], row, j->planted);
-}
-
-static void plant_row_scale(judge *j, const row_view *row)
-{
-    const row_source *heaviest = row->sources;
-    for (int i = 1; i < row->source_count; i++)
-        if (fabs(row->sources[i].weight) > fabs(heaviest->weight)) heaviest = &row->sources[i];
-    if (!row->source_count) return;
-    int64_t at = 0;
-    for (int64_t h = 0; h < row->width; h++)
-        if (fabs(heaviest->output[h]) > fabs(heaviest->output[at])) at = h;
-    memcpy(j->planted, row->reference, (size_t)row->width * sizeof *j->planted);
-    j->planted[at] = emit(row, row->centre[at] + 0.01 * heaviest->weight * heaviest->output[at]);
-    tally_add(&j->plant[PLANT_ROW_SCALE], row, j->planted);
-}
-
-/* Gate and up exchanged, recomputed for the first judged token only: a third of a forward. */
-static void plant_swap(judge *j, int64_t token, const row_view *row)
-{
-    engine *const e = &j->bound.block->engine;
-    const int64_t hidden = j->layer->info.hidden;
-    if (j->swap_done || !row->source_count) return;
-    j->swap_done = true;
-    memset(j->planted, 0, (size_t)hidden * sizeof *j->planted);
-    for (int i = 0; i < row->source_count; i++) {
-        const row_source *const source = &row->sources[i];
-        const double *const y = experts_swapped(e, source->slot, token);
-        const double scale = j->layer->recipe.row_scale == FP8MOE_ROW_SCALE_ROUTER ? e->chunk.act_scale[source->slot] : 1;
-        for (int64_t h = 0; h < hidden; h++) j->planted[h] += source->weight * scale * y[h];
-    }
-    for (int64_t h = 0; h < hidden; h++) j->planted[h] = emit(row, j->planted[h]);
-    tally_add(&j->plant[PLANT_SWAP], row, j->planted);
-}
-
 /* ---- one row ---- */
 
-static void note_first_impossible(judge *j, const row_view *row)
+static void note_first_impossible(judge *j, fp8moe_judgement *out, const row_view *row)
 {
-    fp8moe_judgement *const out = j->out;
     for (int64_t h = 0; h < row->width && out->impossible_row < 0; h++) {
         if (tally_element(row, h, j->row[h]) != ELEMENT_IMPOSSIBLE) continue;
         out->impossible_row = row->token;
@@ -211,15 +155,6 @@ static void note_first_impossible(judge *j, const row_view *row)
         out->impossible_high = row->high[h];
         out->impossible_got = j->row[h];
     }
-}
-
-/* Elements whose output grid cannot tell 1 % from nothing. */
-static int64_t count_unresolved(const row_view *row)
-{
-    int64_t count = 0;
-    for (int64_t h = 0; h < row->width; h++)
-        count += row->reference[h] != 0 && emit(row, row->centre[h] * 1.01) == row->reference[h];
-    return count;
 }
 
 static double relative_width(const row_view *row)
@@ -232,9 +167,8 @@ static double relative_width(const row_view *row)
     return energy > 0 ? width / (double)row->width / sqrt(energy / (double)row->width) : 0;
 }
 
-static void take_flips(judge *j, const explanation *found)
+static void take_flips(fp8moe_judgement *out, const explanation *found)
 {
-    fp8moe_judgement *const out = j->out;
     for (int i = 0; i < found->count; i++) {
         if (out->flip_count < FP8MOE_FLIPS_KEPT) out->flip[out->flip_count++] = found->flip[i];
         out->flips++;
@@ -247,10 +181,10 @@ static void count_elements(const row_view *row, const double *got, int64_t count
     for (int64_t h = 0; h < row->width; h++) counts[tally_element(row, h, got[h])]++;
 }
 
-/* Everything about a row but the search that explains it. */
-static void judge_elements(judge *j, const row_view *row, int64_t counts[ELEMENT_CLASSES], bool explained)
+/* Everything about a dumped row but the search that explains it. */
+static void judge_elements(judge *j, subject *s, const row_view *row, int64_t counts[ELEMENT_CLASSES], bool explained)
 {
-    fp8moe_judgement *const out = j->out;
+    fp8moe_judgement *const out = s->out;
     const int64_t open = counts[ELEMENT_POSSIBLE] + counts[ELEMENT_IMPOSSIBLE];
     out->classes.explained += explained ? open : 0;
     out->rows_explained += explained;
@@ -258,34 +192,34 @@ static void judge_elements(judge *j, const row_view *row, int64_t counts[ELEMENT
     out->rows_noise += open && !explained;
     if (explained) {
         /* The row's elements are accounted for: its residual belongs to the flips. */
-        for (int c = 0; c <= ELEMENT_EXPECTED; c++) j->tally.classes[c] += counts[c];
+        for (int c = 0; c <= ELEMENT_EXPECTED; c++) s->tally.classes[c] += counts[c];
     } else {
-        tally_add(&j->tally, row, j->row);
-        note_first_impossible(j, row);
+        tally_add(&s->tally, row, j->row);
+        note_first_impossible(j, out, row);
     }
-    out->detection.unresolved += (double)count_unresolved(row);
-    j->widths[j->judged++] = relative_width(row);
-    plant_gains(j, row);
 }
 
-static fp8moe_status judge_row(judge *j, int64_t token, fp8moe_error *err)
+/* What does not depend on any dump, of a distinct input. */
+static void judge_input(judge *j, bound *b, int64_t token, const row_view *row)
 {
-    row_view row = view_of(j, token);
+    if (!j->inputs[row->token]) return;
+    j->widths[j->distinct++] = relative_width(row);
+    detect_row(&j->detector, b, token, row);
+}
+
+static fp8moe_status judge_row(judge *j, subject *s, int64_t token, const row_view *row, fp8moe_error *err)
+{
     int64_t counts[ELEMENT_CLASSES];
     explanation found = {0};
-    row.source_count = find_sources(j, token);
-    fp8moe_tensor_read_f64(&j->got, row.token * row.width, row.width, j->row);
-    count_elements(&row, j->row, counts);
-    const int64_t open = counts[ELEMENT_POSSIBLE] + counts[ELEMENT_IMPOSSIBLE];
-    if (open && !counts[ELEMENT_NONFINITE] && row.source_count) {
-        for (int i = 0; i < row.source_count; i++) j->out->near_ties += j->bound.noise[row.sources[i].slot].near_ties;
-        TRY(explain_row(&j->bound, token, &row, j->row, j->options->flips_per_row, &found, err));
+    fp8moe_tensor_read_f64(&s->got, row->token * row->width, row->width, j->row);
+    count_elements(row, j->row, counts);
+    for (int i = 0; i < row->source_count; i++) s->expected_flips += j->bound.noise[row->sources[i].slot].expected_flips;
+    if (counts[ELEMENT_POSSIBLE] && !counts[ELEMENT_IMPOSSIBLE] && !counts[ELEMENT_NONFINITE] && row->source_count) {
+        for (int i = 0; i < row->source_count; i++) s->out->near_ties += j->bound.noise[row->sources[i].slot].near_ties;
+        TRY(explain_row(&j->bound, token, row, j->row, j->options->flips_per_row, &found, err));
     }
-    take_flips(j, &found);
-    judge_elements(j, &row, counts, found.explained);
-    plant_experts(j, &row);
-    plant_row_scale(j, &row);
-    plant_swap(j, token, &row);
+    take_flips(s->out, &found);
+    judge_elements(j, s, row, counts, found.explained);
     return FP8MOE_OK;
 }
 
@@ -293,78 +227,67 @@ static fp8moe_status judge_block(void *user, moe_block *block, fp8moe_error *err
 {
     judge *const j = user;
     const chunk *const c = &block->engine.chunk;
-    for (int64_t t = 0; t < c->tokens; t++) j->skip[t] = is_skipped(j, c->first + t, j->planted);
+    find_skipped(j, c->first, c->tokens);
     bound_block(&j->bound, block, j->skip);
-    for (int64_t t = 0; t < c->tokens; t++)
-        if (!j->skip[t]) TRY(judge_row(j, t, err));
+    for (int64_t t = 0; t < c->tokens; t++) {
+        if (j->skip[t]) continue;
+        row_view row = view_of(j, t);
+        row.source_count = find_sources(j, t);
+        judge_input(j, &j->bound, t, &row);
+        for (int64_t n = 0; n < j->count; n++)
+            if (!j->subjects[n].skip[t]) TRY(judge_row(j, &j->subjects[n], t, &row, err));
+    }
     return FP8MOE_OK;
 }
 
 /* A linear has no near-ties but its own dots. */
+static fp8moe_status judge_linear_row(judge *j, const linear_block *block, int64_t t, fp8moe_error *err)
+{
+    linear_bound bounds;
+    int64_t counts[ELEMENT_CLASSES];
+    TRY(linear_bound_open(&bounds, j->layer, block, t, &j->bound.slack, err));
+    const row_view row = {.token = block->first + t, .width = j->width, .reference = block->rows + t * j->width,
+                          .centre = bounds.centre, .low = bounds.low, .high = bounds.high, .near_low = bounds.near_low,
+                          .near_high = bounds.near_high, .variance = bounds.variance,
+                          .dtype = layer_output_precision(j->layer)};
+    judge_input(j, NULL, t, &row);
+    for (int64_t n = 0; n < j->count; n++) {
+        if (j->subjects[n].skip[t]) continue;
+        fp8moe_tensor_read_f64(&j->subjects[n].got, row.token * j->width, j->width, j->row);
+        count_elements(&row, j->row, counts);
+        judge_elements(j, &j->subjects[n], &row, counts, false);
+    }
+    linear_bound_close(&bounds);
+    return FP8MOE_OK;
+}
+
 static fp8moe_status judge_linear_block(void *user, const linear_block *block, fp8moe_error *err)
 {
     judge *const j = user;
-    linear_bound bounds;
-    int64_t counts[ELEMENT_CLASSES];
-    fp8moe_status status = FP8MOE_OK;
-    for (int64_t t = 0; t < block->tokens && status == FP8MOE_OK; t++) {
-        if (is_skipped(j, block->first + t, j->planted)) continue;
-        status = linear_bound_open(&bounds, j->layer, block, t, &j->bound.slack, err);
-        if (status != FP8MOE_OK) break;
-        const int64_t width = j->got.shape[1];
-        const row_view row = {.token = block->first + t, .width = width, .reference = block->rows + t * width,
-                              .centre = bounds.centre, .low = bounds.low, .high = bounds.high,
-                              .near_low = bounds.near_low, .near_high = bounds.near_high,
-                              .variance = bounds.variance, .dtype = layer_output_precision(j->layer)};
-        fp8moe_tensor_read_f64(&j->got, row.token * width, width, j->row);
-        count_elements(&row, j->row, counts);
-        judge_elements(j, &row, counts, false);
-        linear_bound_close(&bounds);
-    }
-    return status;
+    find_skipped(j, block->first, block->tokens);
+    for (int64_t t = 0; t < block->tokens; t++)
+        if (!j->skip[t]) TRY(judge_linear_row(j, block, t, err));
+    return FP8MOE_OK;
 }
 
 /* ---- verdict ---- */
 
-static double smallest_gain(const judge *j, int first)
+static void conclude_classes(subject *s)
 {
-    for (int g = 0; g < GAINS; g++)
-        if (tally_fails(&j->plant[first + g])) return gains[g];
-    return INFINITY;
-}
-
-static void conclude_detection(judge *j)
-{
-    fp8moe_detection *const d = &j->out->detection;
-    const fp8moe_classes *const c = &j->out->classes;
-    const int64_t counted = c->identical + c->expected + c->explained + c->possible + c->impossible;
-    d->gain_up = smallest_gain(j, PLANT_GAIN_UP);
-    d->gain_down = smallest_gain(j, PLANT_GAIN_DOWN);
-    d->dropped_expert = tally_fails(&j->plant[PLANT_DROP]);
-    d->wrong_expert = tally_fails(&j->plant[PLANT_WRONG_EXPERT]);
-    d->row_scale = tally_fails(&j->plant[PLANT_ROW_SCALE]);
-    d->swapped_gate_up = tally_fails(&j->plant[PLANT_SWAP]);
-    d->unresolved = counted ? d->unresolved / (double)counted : 1;
-    d->sufficient = d->gain_up <= 0.02 && d->gain_down <= 0.02 &&
-                    (d->dropped_expert || j->layer->recipe.op == FP8MOE_OP_LINEAR);
-}
-
-static void conclude_classes(judge *j)
-{
-    fp8moe_classes *const c = &j->out->classes;
-    c->padding = j->tally.classes[ELEMENT_PADDING];
-    c->identical = j->tally.classes[ELEMENT_IDENTICAL];
-    c->expected = j->tally.classes[ELEMENT_EXPECTED];
-    c->possible = j->tally.classes[ELEMENT_POSSIBLE];
-    c->impossible = j->tally.classes[ELEMENT_IMPOSSIBLE];
-    c->nonfinite = j->tally.classes[ELEMENT_NONFINITE];
+    fp8moe_classes *const c = &s->out->classes;
+    c->padding = s->tally.classes[ELEMENT_PADDING];
+    c->identical = s->tally.classes[ELEMENT_IDENTICAL];
+    c->expected = s->tally.classes[ELEMENT_EXPECTED];
+    c->possible = s->tally.classes[ELEMENT_POSSIBLE];
+    c->impossible = s->tally.classes[ELEMENT_IMPOSSIBLE];
+    c->nonfinite = s->tally.classes[ELEMENT_NONFINITE];
 }
 
 /* Flips found against the number the near-ties' probabilities give. */
-static void add_flip_statistic(judge *j)
+static void add_flip_statistic(subject *s)
 {
-    fp8moe_judgement *const out = j->out;
-    const double limit = j->expected_flips + SIGMAS_FLIPS * sqrt(j->expected_flips) + SIGMAS_FLIPS;
+    fp8moe_judgement *const out = s->out;
+    const double limit = s->expected_flips + SIGMAS_FLIPS * sqrt(s->expected_flips) + SIGMAS_FLIPS;
     if (!out->flips) return;
     out->statistics[out->statistic_count++] =
         (fp8moe_statistic){.name = "flips", .seen = (double)out->flips, .limit = limit, .token = -1, .index = -1,
@@ -378,10 +301,10 @@ static const fp8moe_statistic *first_outside(const fp8moe_judgement *out)
     return NULL;
 }
 
-static fp8moe_kind kind_of(const judge *j)
+static fp8moe_kind kind_of(const subject *s)
 {
-    if (j->out->classes.nonfinite) return FP8MOE_KIND_NONFINITE;
-    return tally_is_unstructured(&j->tally) ? FP8MOE_KIND_ROUNDING : FP8MOE_KIND_STRUCTURED;
+    if (s->out->classes.nonfinite) return FP8MOE_KIND_NONFINITE;
+    return tally_is_unstructured(&s->tally) ? FP8MOE_KIND_ROUNDING : FP8MOE_KIND_STRUCTURED;
 }
 
 /* A row that reproduces a capture or a golden file, or is a definition, leaves nothing open. */
@@ -393,9 +316,8 @@ static bool is_settled(const fp8moe_recipe *recipe)
 
 #define REASON(...) (void)snprintf(out->reason, sizeof out->reason, __VA_ARGS__)
 
-static void explain_difference(const judge *j, const fp8moe_statistic *statistic)
+static void explain_difference(fp8moe_judgement *out, const fp8moe_statistic *statistic)
 {
-    fp8moe_judgement *const out = j->out;
     const fp8moe_classes *const c = &out->classes;
     if (c->nonfinite)
         REASON("%lld elements are NaN or Inf on one side only", (long long)c->nonfinite);
@@ -407,21 +329,20 @@ static void explain_difference(const judge *j, const fp8moe_statistic *statistic
                statistic->seen, statistic->limit);
 }
 
-static void conclude_failure(judge *j)
+static void conclude_failure(subject *s)
 {
-    fp8moe_judgement *const out = j->out;
-    out->kind = kind_of(j);
+    fp8moe_judgement *const out = s->out;
+    out->kind = kind_of(s);
     out->verdict = FP8MOE_VERDICT_DIFFERENT;
-    explain_difference(j, first_outside(out));
+    explain_difference(out, first_outside(out));
     if (out->kind != FP8MOE_KIND_ROUNDING || is_settled(&out->recipe)) return;
     out->verdict = FP8MOE_VERDICT_INCONCLUSIVE;
     REASON("the difference is of rounding kind (unstructured, rel-L2 %.2g) and recipe %s is not measured on this device",
            out->statistics[0].seen, out->recipe.name);
 }
 
-static void conclude_pass(judge *j)
+static void conclude_pass(fp8moe_judgement *out)
 {
-    fp8moe_judgement *const out = j->out;
     const fp8moe_detection *const d = &out->detection;
     out->verdict = d->sufficient ? FP8MOE_VERDICT_SAME : FP8MOE_VERDICT_INCONCLUSIVE;
     if (!d->sufficient)
@@ -442,69 +363,102 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void conclude(judge *j)
+static void conclude(subject *s)
 {
-    fp8moe_judgement *const out = j->out;
-    conclude_classes(j);
-    out->statistic_count = tally_statistics(&j->tally, out->statistics);
-    add_flip_statistic(j);
-    conclude_detection(j);
-    qsort(j->widths, (size_t)j->judged, sizeof *j->widths, compare_doubles);
-    out->median_width = j->judged ? j->widths[j->judged / 2] : 0;
+    fp8moe_judgement *const out = s->out;
+    conclude_classes(s);
+    out->statistic_count = tally_statistics(&s->tally, out->statistics);
+    add_flip_statistic(s);
     const fp8moe_classes *const c = &out->classes;
-    if (tally_fails(&j->tally) || first_outside(out)) conclude_failure(j);
-    else if (c->identical + c->expected + c->explained + c->possible) conclude_pass(j);
+    if (tally_fails(&s->tally) || first_outside(out)) conclude_failure(s);
+    else if (c->identical + c->expected + c->explained + c->possible) conclude_pass(out);
     else {
         out->verdict = FP8MOE_VERDICT_INCONCLUSIVE;
         REASON("nothing to judge: no element is anything but padding");
     }
 }
 
+static void conclude_all(judge *j)
+{
+    fp8moe_detection detection;
+    detect_conclude(&j->detector, j->layer->recipe.op == FP8MOE_OP_LINEAR, &detection);
+    qsort(j->widths, (size_t)j->distinct, sizeof *j->widths, compare_doubles);
+    for (int64_t n = 0; n < j->count; n++) {
+        fp8moe_judgement *const out = j->subjects[n].out;
+        out->detection = detection;
+        out->median_width = j->distinct ? j->widths[j->distinct / 2] : 0;
+        conclude(&j->subjects[n]);
+    }
+}
+
 /* ---- running ---- */
 
-static fp8moe_status open_judge(judge *j, const fp8moe_tensor *got, fp8moe_error *err)
+static fp8moe_status open_subject(subject *s, const judge *j, const fp8moe_tensor *got, int64_t capacity, fp8moe_error *err)
+{
+    const int64_t tokens = j->layer->info.tokens;
+    char shape[96];
+    TRY(fp8moe_tensor_as_rows(got, &s->got, err));
+    if (s->got.shape[0] != tokens || s->got.shape[1] != j->width)
+        return fail(err, FP8MOE_ERR_SHAPE, "output %s: expected [%lld, %lld]",
+                    fp8moe_tensor_shape_text(got, shape, sizeof shape), (long long)tokens, (long long)j->width);
+    if (!fp8moe_dtype_is_numeric(got->dtype))
+        return fail(err, FP8MOE_ERR_DTYPE, "an output of dtype %s cannot be judged", fp8moe_dtype_name(got->dtype));
+    TRY(tally_open(&s->tally, j->width, err));
+    s->skip = calloc((size_t)capacity + 1, sizeof *s->skip);
+    s->seen = calloc((size_t)tokens + 1, sizeof *s->seen);
+    if (s->skip && s->seen) return FP8MOE_OK;
+    return fail(err, FP8MOE_ERR_NOMEM, "out of memory for judging %lld rows", (long long)tokens);
+}
+
+static void fill_judgement(const judge *j, fp8moe_judgement *out)
+{
+    const fp8moe_target *const t = j->layer->target;
+    *out = (fp8moe_judgement){.recipe = j->layer->recipe, .impossible_row = -1, .impossible_column = -1,
+                              .dot_slack = t->dot_slack * j->options->slack_scale, .silu_slack = t->silu_slack,
+                              .silu_slack_rate = t->silu_slack_rate};
+}
+
+static fp8moe_status open_judge(judge *j, const fp8moe_tensor *got, fp8moe_judgement *out, fp8moe_error *err)
 {
     const fp8moe_layer *const layer = j->layer;
     const bool linear = layer->recipe.op == FP8MOE_OP_LINEAR;
-    const int64_t tokens = layer->info.tokens, width = linear ? layer->linear.rows : layer->info.hidden;
+    const int64_t tokens = layer->info.tokens;
     const fp8moe_target *const t = layer->target;
     const double scale = j->options->slack_scale;
-    const int64_t capacity = linear ? 0 : engine_capacity(layer, tokens, bound_bytes_per_token(layer));
-    char shape[96];
-    TRY(fp8moe_tensor_as_rows(got, &j->got, err));
-    if (j->got.shape[0] != tokens || j->got.shape[1] != width)
-        return fail(err, FP8MOE_ERR_SHAPE, "output %s: expected [%lld, %lld]",
-                    fp8moe_tensor_shape_text(got, shape, sizeof shape), (long long)tokens, (long long)width);
-    if (!fp8moe_dtype_is_numeric(got->dtype))
-        return fail(err, FP8MOE_ERR_DTYPE, "an output of dtype %s cannot be judged", fp8moe_dtype_name(got->dtype));
+    const int64_t capacity = linear ? tokens : engine_capacity(layer, tokens, bound_bytes_per_token(layer));
     const device_slack slack = {.dot = t->dot_slack * scale, .worst_case = j->options->worst_case,
                                 .expected = EXPECTED_SLACK * scale,
                                 .silu = scale < 1 ? 0 : t->silu_slack, .silu_rate = t->silu_slack_rate};
-    TRY(bound_open(&j->bound, layer, capacity, slack, err));
-    TRY(tally_open(&j->tally, width, err));
-    for (int p = 0; p < PLANTS; p++) TRY(tally_open(&j->plant[p], width, err));
-    const int64_t wide = max_i64(width, layer->info.hidden);
-    j->row = calloc((size_t)wide + 1, 2 * sizeof *j->row);
+    j->width = linear ? layer->linear.rows : layer->info.hidden;
+    TRY(bound_open(&j->bound, layer, linear ? 0 : capacity, slack, err));
+    TRY(detect_open(&j->detector, j->width, err));
+    j->subjects = calloc((size_t)j->count, sizeof *j->subjects);
+    j->row = calloc((size_t)max_i64(j->width, layer->info.hidden) + 1, sizeof *j->row);
     j->sources = calloc((size_t)layer->info.top_k + 1, sizeof *j->sources);
     j->skip = calloc((size_t)capacity + 1, sizeof *j->skip);
-    j->seen = calloc((size_t)tokens + 1, sizeof *j->seen);
+    j->inputs = calloc((size_t)tokens + 1, sizeof *j->inputs);
     j->widths = calloc((size_t)tokens + 1, sizeof *j->widths);
-    if (!j->row || !j->sources || !j->skip || !j->seen || !j->widths)
+    if (!j->subjects || !j->row || !j->sources || !j->skip || !j->inputs || !j->widths)
         return fail(err, FP8MOE_ERR_NOMEM, "out of memory for judging %lld rows", (long long)tokens);
-    j->planted = j->row + wide;
+    for (int64_t n = 0; n < j->count; n++) {
+        j->subjects[n].out = &out[n];
+        fill_judgement(j, &out[n]);
+        TRY(open_subject(&j->subjects[n], j, &got[n], capacity, err));
+    }
     return FP8MOE_OK;
 }
 
 static void close_judge(judge *j)
 {
     bound_close(&j->bound);
-    tally_close(&j->tally);
-    for (int p = 0; p < PLANTS; p++) tally_close(&j->plant[p]);
-    free(j->row);
-    free(j->sources);
-    free(j->skip);
-    free(j->seen);
-    free(j->widths);
+    detect_close(&j->detector);
+    for (int64_t n = 0; j->subjects && n < j->count; n++) {
+        tally_close(&j->subjects[n].tally);
+        free(j->subjects[n].skip);
+        free(j->subjects[n].seen);
+    }
+    void *const all[] = {j->subjects, j->row, j->sources, j->skip, j->inputs, j->widths};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) free(all[i]);
 }
 
 static fp8moe_status run_judged(judge *j, const fp8moe_observer *observer, double *output, fp8moe_error *err)
@@ -522,88 +476,22 @@ void fp8moe_judge_options_default(fp8moe_judge_options *options)
     *options = (fp8moe_judge_options){.slack_scale = 1, .flips_per_row = 4, .first_row = -1, .last_row = -1, .try_axes = true};
 }
 
+fp8moe_status judge_outputs(fp8moe_layer *layer, const fp8moe_tensor *got, int64_t count,
+                            const fp8moe_judge_options *options, const fp8moe_observer *observer, double *output,
+                            fp8moe_judgement *out, fp8moe_error *err)
+{
+    judge j = {.layer = layer, .options = options, .count = count};
+    fp8moe_status status = open_judge(&j, got, out, err);
+    if (status == FP8MOE_OK) status = run_judged(&j, observer, output, err);
+    if (status == FP8MOE_OK) conclude_all(&j);
+    close_judge(&j);
+    return status;
+}
+
 fp8moe_status fp8moe_layer_judge(fp8moe_layer *layer, const fp8moe_tensor *got, const fp8moe_judge_options *options,
                                  const fp8moe_observer *observer, double *output, fp8moe_judgement *out, fp8moe_error *err)
 {
-    judge *const j = calloc(1, sizeof *j);
-    if (!j) return fail(err, FP8MOE_ERR_NOMEM, "out of memory for a judgement");
-    *j = (judge){.layer = layer, .options = options, .out = out};
-    *out = (fp8moe_judgement){.recipe = layer->recipe, .impossible_row = -1, .impossible_column = -1,
-                              .dot_slack = layer->target->dot_slack * options->slack_scale,
-                              .silu_slack = layer->target->silu_slack, .silu_slack_rate = layer->target->silu_slack_rate};
-    fp8moe_status status = open_judge(j, got, err);
-    if (status == FP8MOE_OK) status = run_judged(j, observer, output, err);
-    if (status == FP8MOE_OK) conclude(j);
-    close_judge(j);
-    free(j);
-    return status;
-}
-
-/* ---- open axes ---- */
-
-typedef struct attempt {
-    const fp8moe_config *config;
-    const fp8moe_inputs *inputs;
-    const fp8moe_tensor *got;
-    const fp8moe_judge_options *options;
-    double *output;
-} attempt;
-
-static fp8moe_status judge_as(const attempt *a, const fp8moe_recipe *recipe, fp8moe_judgement *out, fp8moe_error *err)
-{
-    fp8moe_config config = *a->config;
-    fp8moe_layer *layer;
-    config.recipe = recipe;
-    TRY(fp8moe_layer_open(&config, a->inputs, &layer, err));
-    fp8moe_status status = FP8MOE_OK;
-    for (int stage = 0; stage < FP8MOE_STAGE_OUTPUT && status == FP8MOE_OK; stage++)
-        if (fp8moe_tensor_present(&a->options->from[stage]))
-            status = fp8moe_layer_from(layer, (fp8moe_stage)stage, &a->options->from[stage], err);
-    if (status == FP8MOE_OK) status = fp8moe_layer_judge(layer, a->got, a->options, NULL, a->output, out, err);
-    fp8moe_layer_close(layer);
-    return status;
-}
-
-/* One axis (second == first) or two. */
-static fp8moe_status try_axes(const attempt *a, int first, int second, fp8moe_judgement *out, fp8moe_error *err)
-{
-    const fp8moe_axis *const axes = a->config->recipe->axes;
-    fp8moe_recipe recipe = *a->config->recipe;
-    TRY(fp8moe_recipe_apply(&recipe, axes[first].settings, err));
-    if (second != first) TRY(fp8moe_recipe_apply(&recipe, axes[second].settings, err));
-    TRY(judge_as(a, &recipe, out, err));
-    (void)snprintf(out->axis, sizeof out->axis, "%s%s%s", axes[first].name, second != first ? ", " : "",
-                   second != first ? axes[second].name : "");
-    return FP8MOE_OK;
-}
-
-/* The first axis, then the first pair, under which the output is the same; else *out stays. */
-static fp8moe_status search_axes(const attempt *a, fp8moe_judgement *out, fp8moe_error *err)
-{
-    int count = 0;
-    while (count < FP8MOE_MAX_AXES && a->config->recipe->axes[count].name) count++;
-    fp8moe_judgement *const other = malloc(sizeof *other);
-    if (!other) return fail(err, FP8MOE_ERR_NOMEM, "out of memory for a judgement");
-    fp8moe_status status = FP8MOE_OK;
-    bool found = false;
-    for (int gap = 0; gap < count && !found; gap++)
-        for (int i = 0; i + gap < count && !found && status == FP8MOE_OK; i++) {
-            status = try_axes(a, i, i + gap, other, err);
-            found = status == FP8MOE_OK && other->verdict == FP8MOE_VERDICT_SAME;
-        }
-    if (found) *out = *other;
-    else if (status == FP8MOE_OK && a->output) status = judge_as(a, a->config->recipe, other, err); /* its output again */
-    free(other);
-    return status;
-}
-
-fp8moe_status fp8moe_judge(const fp8moe_config *config, const fp8moe_inputs *inputs, const fp8moe_tensor *got,
-                           const fp8moe_judge_options *options, double *output, fp8moe_judgement *out, fp8moe_error *err)
-{
-    const attempt a = {config, inputs, got, options, output};
-    TRY(judge_as(&a, config->recipe, out, err));
-    const bool failed = out->kind == FP8MOE_KIND_ROUNDING || out->kind == FP8MOE_KIND_STRUCTURED;
-    return failed && options->try_axes ? search_axes(&a, out, err) : FP8MOE_OK;
+    return judge_outputs(layer, got, 1, options, observer, output, out, err);
 }
 
 const char *fp8moe_verdict_name(fp8moe_verdict verdict)
