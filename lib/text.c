@@ -114,7 +114,7 @@ static void natural_mul_pow10(natural *n, int exponent)
 
 static int natural_bits(const natural *n)
 {
-    if (!n->count) return 0;
+    assert(n->count > 0);
     int bits = 32 * (n->count - 1);
     for (uint32_t top = n->limb[n->count - 1]; top; top >>= 1)
         bits++;

@@ -578,9 +578,13 @@ def make_machines():
     pt('pickle-remembers-at-4-billion', pickled(b'Nr\xff\xff\xff\xff'), 3, '',
        'the pickle remembers a value under an absurd number')
     pt('pickle-state-of-number', pickled(b'K\1}b'), 5, '', 'the pickle sets the state of a plain value')
+    pt('pickle-state-of-nothing', pickled(b'}b'), 3, '', empty)
+    pt('pickle-frame-cut-off', pickled(b'\x95' + bytes(3), 4)[:-1], 2, '', ends)
     pt('pickle-marks-nested-deep', pickled(b'(' * 65), 66, '', 'the pickle is nested deeper than 64 levels')
     ordered = name_of('collections', 'OrderedDict')
     pt('ordered-dict-of-number', pickled(ordered + b'K\1\x85R'), b'R', '',
+       'an OrderedDict made of something other than a list of pairs', 'unsupported')
+    pt('ordered-dict-of-two-arguments', pickled(ordered + b']]\x86R'), b'R', '',
        'an OrderedDict made of something other than a list of pairs', 'unsupported')
     pt('ordered-dict-of-singles', pickled(ordered + b'](K\1\x85e\x85R'), b'R', '', 'an OrderedDict made of what are no pairs')
     encode = name_of('_codecs', 'encode')
@@ -688,6 +692,10 @@ def make_rebuilds(one, call_at):
         '_rebuild_from_type_v2 needs a function, a tensor type and arguments')
     value = from_type + group(name_of('torch', 'Size'), name_of('torch', 'Tensor'), b')', b'N') + b'R'
     one('from-type-of-size', value, call_at(value), 'a tensor made from what is no tensor')
+    nested = REBUILD, group(storage(), number(0), numbers(4), numbers(1))
+    for _ in range(70):
+        nested = from_type, nested[0] + name_of('torch', 'Tensor') + nested[1] + b'\x87'
+    one('types-nested-deep', b''.join(nested) + b'R', call_at(b''.join(nested) + b'R'), 'a tensor within a tensor without end')
     wrapped = tensor()
     for _ in range(70):
         wrapped = parameter + wrapped + b'\x85R'
@@ -812,6 +820,9 @@ def make_legal_zip():
     legal('comment.npz', archive(zip_entry('a.npy', array), comment=b'made by hand: PK\5\6 is not the end'), a)
     legal('deflated.npz', archive(zip_entry('a.npy', array, deflated(array[:50], False) + deflated(array[50:]))), a)
     legal('sizes-behind-data.npz', archive(zip_entry('a.npy', array, flags=8, local_crc=0, local_packed=0, local_unpacked=0)), a)
+    wide = struct.pack('<HHQQ', 1, 16, 0, 0)
+    legal('sizes-behind-data-zip64.npz', archive(zip_entry('a.npy', array, flags=8, local_crc=0, local_packed=in_extra,
+                                                           local_unpacked=in_extra, local_extra=wide)), a)
     legal('zip64-local.npz', archive(zip_entry('a.npy', array, local_packed=in_extra, local_unpacked=in_extra, local_extra=both)), a)
     other = struct.pack('<HH4s', 0x4246, 4, b'ZZZZ')
     offset = struct.pack('<HHQQQ', 1, 24, size, size, 0)

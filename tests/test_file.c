@@ -151,6 +151,20 @@ static void test_write_and_replace(void **state)
     assert_int_equal(files_named_temporary(), 0);
 }
 
+/* What an earlier run with this process number left behind is neither used nor removed. */
+static void test_temporary_name_in_use(void **state)
+{
+    char name[64], left[400];
+    (void)state;
+    (void)snprintf(name, sizeof name, ".fp8moe-%ld-0.tmp", (long)getpid());
+    (void)snprintf(left, sizeof left, "%s/%s", folder, name);
+    write_plain(left, "left", 4);
+    assert_int_equal(fp8moe_file_write(in_folder("out"), "three", 5, NULL), FP8MOE_OK);
+    expect_content(in_folder("out"), "three");
+    expect_content(left, "left");
+    assert_int_equal(unlink(left), 0);
+}
+
 static void test_abandoned_write_keeps_the_old_file(void **state)
 {
     const char *const path = in_folder("kept");
@@ -303,6 +317,7 @@ int main(void)
         cmocka_unit_test(test_too_large),
         cmocka_unit_test(test_views),
         cmocka_unit_test(test_write_and_replace),
+        cmocka_unit_test(test_temporary_name_in_use),
         cmocka_unit_test(test_abandoned_write_keeps_the_old_file),
         cmocka_unit_test(test_full_disk_loses_nothing),
         cmocka_unit_test(test_write_refusals),

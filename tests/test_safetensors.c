@@ -5,6 +5,8 @@
 #include "file.h"
 
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -447,6 +449,34 @@ static void test_write_refusals(void **state)
     }
 }
 
+/* A disk that is full after the header, played by a limit on file sizes: reported with the tensor,
+ * whether its elements are copied as a block or piece by piece. */
+static void test_full_disk(void **state)
+{
+    static const float numbers[4096] = {1, 2};
+    static const int64_t shape[2] = {64, 64};
+    const struct rlimit small = {4096, RLIM_INFINITY};
+    struct rlimit before;
+    fp8moe_named_tensor item = {"w", fp8moe_tensor_view(numbers, FP8MOE_DTYPE_F32, 2, shape)};
+    (void)state;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    void (*const handler)(int) = signal(SIGXFSZ, SIG_IGN);
+    for (int strided = 0; strided < 2; strided++) {
+        fp8moe_error err;
+        item.tensor.stride[0] = strided ? 1 : 64;
+        item.tensor.stride[1] = strided ? 64 : 1;
+        (void)unlink(path);
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+        const fp8moe_status status = fp8moe_safetensors_write(path, &item, 1, NULL, 0, &err);
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+        assert_int_equal(status, FP8MOE_ERR_IO);
+        assert_string_equal(err.tensor, "w");
+        assert_string_equal(err.file, path);
+        assert_int_not_equal(access(path, F_OK), 0);
+    }
+    (void)signal(SIGXFSZ, handler);
+}
+
 static int make_folder(void **state)
 {
     (void)state;
@@ -462,9 +492,26 @@ static int remove_folder(void **state)
     return rmdir(folder);
 }
 
+/* Header lengths whose first bytes are those of a pickle, 0x80 and a protocol, of a zip or of npy. */
+static void test_header_lengths_of_other_formats(void **state)
+{
+    static const size_t lengths[] = {0x280, 0x380, 0x480, 0x580, 0x4B50, 0x4E93};
+    (void)state;
+    for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
+        static const char entry[] = "{\"w\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}";
+        char header[0x5000];
+        memset(header, ' ', lengths[i]);
+        memcpy(header, entry, sizeof entry - 1);
+        header[lengths[i]] = '\0';
+        make_file(header, "x", 1);
+        fp8moe_dump_close(open_ok(path));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_header_lengths_of_other_formats),
         cmocka_unit_test(test_case_h01),
         cmocka_unit_test(test_case_h12e),
         cmocka_unit_test(test_cases_refused),
@@ -479,6 +526,7 @@ int main(void)
         cmocka_unit_test(test_written_is_read),
         cmocka_unit_test(test_overwrite_what_is_open),
         cmocka_unit_test(test_write_refusals),
+        cmocka_unit_test(test_full_disk),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -89,6 +89,17 @@ static void test_fingerprint(void **state)
     assert_string_equal(hex, f32_digest);
 }
 
+/* hashlib.sha256(b"F8_E4M3 []\n" + b"8") */
+static void test_fingerprint_of_a_code(void **state)
+{
+    static const uint8_t code = 0x38;
+    char hex[FP8MOE_FINGERPRINT_SIZE];
+    const fp8moe_tensor t = fp8moe_tensor_view(&code, FP8MOE_DTYPE_F8_E4M3, 0, NULL);
+    (void)state;
+    assert_int_equal(fp8moe_fingerprint_of(&t, hex, NULL), FP8MOE_OK);
+    assert_string_equal(hex, "3a394a7724d23dd886eaa92e1a7cbe3bf6c8b51c7c72477d03f9e82f4fff39ea");
+}
+
 static void test_fingerprint_by_rows(void **state)
 {
     static const float values[6] = {0, 1, 2, 3, 4, 5};
@@ -147,6 +158,7 @@ int main(void)
         cmocka_unit_test(test_million),
         cmocka_unit_test(test_padding),
         cmocka_unit_test(test_fingerprint),
+        cmocka_unit_test(test_fingerprint_of_a_code),
         cmocka_unit_test(test_fingerprint_by_rows),
         cmocka_unit_test(test_stream_of_complex_numbers),
         cmocka_unit_test(test_fingerprint_of_half_bytes),
