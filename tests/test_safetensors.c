@@ -492,26 +492,9 @@ static int remove_folder(void **state)
     return rmdir(folder);
 }
 
-/* Header lengths whose first bytes are those of a pickle, 0x80 and a protocol, of a zip or of npy. */
-static void test_header_lengths_of_other_formats(void **state)
-{
-    static const size_t lengths[] = {0x280, 0x380, 0x480, 0x580, 0x4B50, 0x4E93};
-    (void)state;
-    for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
-        static const char entry[] = "{\"w\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}";
-        char header[0x5000];
-        memset(header, ' ', lengths[i]);
-        memcpy(header, entry, sizeof entry - 1);
-        header[lengths[i]] = '\0';
-        make_file(header, "x", 1);
-        fp8moe_dump_close(open_ok(path));
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_header_lengths_of_other_formats),
         cmocka_unit_test(test_case_h01),
         cmocka_unit_test(test_case_h12e),
         cmocka_unit_test(test_cases_refused),
