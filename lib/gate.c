@@ -488,8 +488,9 @@ static bool apply_rule(const condition_row *const *rows, fp8moe_path path,
     bool all = true;
     for (; *rows; rows++) {
         assert(out->count < FP8MOE_GATE_MAX_CONDITIONS);
-        out->condition[out->count] = judge(*rows, path, facts, size);
-        all = all && out->condition[out->count++].holds;
+        const fp8moe_gate_condition found = judge(*rows, path, facts, size);
+        out->condition[out->count++] = found;
+        all = all && found.holds;
     }
     return all;
 }

@@ -176,6 +176,7 @@ static void each_condition_says_no_alone(void **state)
         facts.value[changes[i].fact].source = FP8MOE_SOURCE_GIVEN;
         const fp8moe_gate_decision d = decide("v0.30", &facts, 1, 8, 256);
         assert_int_equal(d.path, FP8MOE_PATH_STOCK);
+        assert_int_equal(d.count, COUNT(changes));
         assert_int_equal(
             fp8moe_gate_largest_tokens(version("v0.30"), &facts, FP8MOE_PATH_GATHER, 8, 256), 0);
         for (size_t c = 0; c < d.count; c++) {

@@ -31,6 +31,7 @@ typedef struct cli_command {
     const char *name;
     const char *operands; /* as help shows them, "" for none */
     size_t min_operands, max_operands;
+    int usage_exit;          /* of wrong options, where 2 has another meaning; 0: CLI_USAGE */
     const char *summary;     /* one line, no full stop */
     const char *description; /* paragraphs separated by a newline */
     const char *example;     /* a command line */
@@ -38,7 +39,8 @@ typedef struct cli_command {
 } cli_command;
 
 extern const cli_command command_verify, command_compare, command_run, command_inspect,
-    command_synth, command_recipes, command_doctor, command_lint, command_init;
+    command_synth, command_recipes, command_doctor, command_lint, command_init, command_gate,
+    command_route, command_status, command_log;
 
 /* Print `fp8moe: FILE: tensor 'w': sentence (byte N)` on standard error; returns its exit code. */
 cli_exit cli_report_error(const fp8moe_error *err);

@@ -6,9 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const cli_command *const commands[] = {&command_verify,  &command_compare, &command_run,
-                                              &command_inspect, &command_lint, &command_init, &command_synth,   &command_recipes,
-                                              &command_doctor};
+static const cli_command *const commands[] = {
+    &command_verify, &command_compare, &command_run,     &command_inspect, &command_lint,
+    &command_init,   &command_synth,   &command_recipes, &command_doctor,  &command_gate,
+    &command_route,  &command_status,  &command_log};
 
 #define COMMAND_COUNT (sizeof commands / sizeof *commands)
 
@@ -63,7 +64,7 @@ static void help_command(const cli_command *command, buffer *out)
     buffer_add(out, "Options:\n");
     options_help(command, out);
     buffer_add(out, "\n");
-    buffer_wrap(out, 0, 0, CLI_WIDTH, exit_codes);
+    if (!command->usage_exit) buffer_wrap(out, 0, 0, CLI_WIDTH, exit_codes);
     buffer_add(out, "\nExample:\n  ");
     buffer_wrap(out, 2, 6, CLI_WIDTH, command->example);
 }
@@ -123,6 +124,7 @@ static cli_exit run_command(const cli_command *command, int count, char **argume
     cli_exit code;
     if (options_parse(command, count, arguments, &given, &err) != FP8MOE_OK) {
         code = cli_report_error(&err);
+        if (command->usage_exit) code = (cli_exit)command->usage_exit;
         fprintf(stderr, "Try 'fp8moe help %s'.\n", command->name);
     } else if (options_value(&given, OPTION_HELP)) {
         code = help(command->name);

@@ -50,7 +50,7 @@ typedef struct report_tensor {
     bool judged; /* verify: */
     fp8moe_judgement judgement;
     policy policy;
-    bool blind; /* the policy would have passed a 2 % gain error too */
+    bool blind;                   /* the policy would have passed a 2 % gain error too */
     report_candidate *candidates; /* of auto, best first, then the unfit */
     size_t candidate_count;
 } report_tensor;
@@ -181,6 +181,12 @@ typedef struct doctor {
 
 /* ---- formats ---- */
 
+/* Of commands with a header of their own. */
+struct gate_report;
+struct route_report;
+struct upstream_tree;
+struct server_logs;
+
 /* How one format prints each kind of data. A new format is one const record in one file. */
 typedef struct report_format {
     const char *name;
@@ -189,6 +195,10 @@ typedef struct report_format {
     void (*inspected)(const inspected *data, buffer *out);
     void (*recipes)(const fp8moe_recipe *only, buffer *out); /* NULL: all rows, and the targets */
     void (*doctor)(const doctor *data, buffer *out);
+    void (*gate)(const struct gate_report *data, buffer *out);
+    void (*route)(const struct route_report *data, buffer *out);
+    void (*status)(const struct upstream_tree *data, buffer *out);
+    void (*log)(const struct server_logs *data, buffer *out);
 } report_format;
 
 extern const report_format report_text, report_json;

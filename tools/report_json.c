@@ -1,7 +1,7 @@
 /* The report as JSON. Schemas: data/fp8moe.*.schema.json. Everything but `timing` is the same byte
  * for byte when the same inputs are judged again. */
 #include "json_out.h"
-#include "report.h"
+#include "report_upstream.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -564,5 +564,13 @@ static void print_doctor(const doctor *data, buffer *out)
     emit_end(&json);
 }
 
-const report_format report_json = {"json",          print_report,  print_written,
-                                   print_inspected, print_recipes, print_doctor};
+const report_format report_json = {.name = "json",
+                                   .report = print_report,
+                                   .written = print_written,
+                                   .inspected = print_inspected,
+                                   .recipes = print_recipes,
+                                   .doctor = print_doctor,
+                                   .gate = json_gate,
+                                   .route = json_route,
+                                   .status = json_status,
+                                   .log = json_logs};

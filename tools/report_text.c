@@ -1,5 +1,5 @@
 /* The report as text for people: verdict first, within CLI_WIDTH columns but for file names. */
-#include "report.h"
+#include "report_upstream.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -124,13 +124,15 @@ static void add_flips(buffer *out, const fp8moe_judgement *j)
         const fp8moe_flip *f = &j->flip[i];
         const char *label = i ? "" : "flips";
         if (f->kind == FP8MOE_FLIP_SCALE)
-            buffer_line(out, 4, label, "row %lld: scale of slot %lld (local expert %lld) %.7g -> %.7g",
-                        (long long)f->token, (long long)f->slot, (long long)f->expert, f->from, f->to);
+            buffer_line(
+                out, 4, label, "row %lld: scale of slot %lld (local expert %lld) %.7g -> %.7g",
+                (long long)f->token, (long long)f->slot, (long long)f->expert, f->from, f->to);
         else
-            buffer_line(out, 4, label,
-                        "row %lld: product[%lld] of slot %lld (local expert %lld) %.7g -> %.7g, by %s",
-                        (long long)f->token, (long long)f->index, (long long)f->slot,
-                        (long long)f->expert, f->from, f->to, fp8moe_flip_kind_name(f->kind));
+            buffer_line(
+                out, 4, label,
+                "row %lld: product[%lld] of slot %lld (local expert %lld) %.7g -> %.7g, by %s",
+                (long long)f->token, (long long)f->index, (long long)f->slot, (long long)f->expert,
+                f->from, f->to, fp8moe_flip_kind_name(f->kind));
     }
     if (j->flips > j->flip_count)
         buffer_line(out, 4, "", "and %lld more", (long long)(j->flips - j->flip_count));
@@ -160,8 +162,10 @@ static const char *seen_text(bool seen)
 
 static void add_gain(buffer *words, const char *sign, double gain)
 {
-    if (gain < 1) buffer_format(words, "%s%.3g %%", sign, 100 * gain);
-    else buffer_format(words, "%snone", sign);
+    if (gain < 1)
+        buffer_format(words, "%s%.3g %%", sign, 100 * gain);
+    else
+        buffer_format(words, "%snone", sign);
 }
 
 /* The smallest faults this very check would have called different. */
@@ -173,11 +177,12 @@ static void add_detection(buffer *out, const report_tensor *tensor)
     add_gain(&words, "-", d->gain_down);
     add_gain(&words, " and +", d->gain_up);
     if (tensor->recipe->op == FP8MOE_OP_MOE)
-        buffer_format(&words,
-                      "; weakest expert dropped: %s, replaced: %s; gate and up exchanged: %s; one row "
-                      "scale 1 %% off: %s",
-                      seen_text(d->dropped_expert), seen_text(d->wrong_expert),
-                      seen_text(d->swapped_gate_up), seen_text(d->row_scale));
+        buffer_format(
+            &words,
+            "; weakest expert dropped: %s, replaced: %s; gate and up exchanged: %s; one row "
+            "scale 1 %% off: %s",
+            seen_text(d->dropped_expert), seen_text(d->wrong_expert), seen_text(d->swapped_gate_up),
+            seen_text(d->row_scale));
     buffer_line(out, 4, "would see", "%s", words.data);
     buffer_free(&words);
 }
@@ -189,19 +194,23 @@ static void add_judgement(buffer *out, const report_tensor *tensor)
     if (!tensor->judged) return;
     if (j->axis[0]) buffer_line(out, 4, "open axis", "%s", j->axis);
     if (j->kind != FP8MOE_KIND_NONE) buffer_line(out, 4, "kind", "%s", fp8moe_kind_name(j->kind));
-    buffer_line(out, 4, "elements",
-                "%lld identical, %lld expected, %lld explained, %lld possible, %lld impossible, %lld "
-                "non-finite on one side; %lld padding",
-                (long long)c->identical, (long long)c->expected, (long long)c->explained,
-                (long long)c->possible, (long long)c->impossible, (long long)c->nonfinite,
-                (long long)c->padding);
-    buffer_line(out, 4, "rows", "%lld judged, %lld equal to an earlier one; %lld identical, %lld explained, %lld by noise",
-                (long long)(j->rows - j->rows_equal), (long long)j->rows_equal,
-                (long long)j->rows_identical, (long long)j->rows_explained, (long long)j->rows_noise);
+    buffer_line(
+        out, 4, "elements",
+        "%lld identical, %lld expected, %lld explained, %lld possible, %lld impossible, %lld "
+        "non-finite on one side; %lld padding",
+        (long long)c->identical, (long long)c->expected, (long long)c->explained,
+        (long long)c->possible, (long long)c->impossible, (long long)c->nonfinite,
+        (long long)c->padding);
+    buffer_line(
+        out, 4, "rows",
+        "%lld judged, %lld equal to an earlier one; %lld identical, %lld explained, %lld by noise",
+        (long long)(j->rows - j->rows_equal), (long long)j->rows_equal,
+        (long long)j->rows_identical, (long long)j->rows_explained, (long long)j->rows_noise);
     if (j->impossible_row >= 0)
-        buffer_line(out, 4, "impossible", "first at row %lld, column %lld: %.7g is not in [%.7g, %.7g]",
-                    (long long)j->impossible_row, (long long)j->impossible_column, j->impossible_got,
-                    j->impossible_low, j->impossible_high);
+        buffer_line(out, 4, "impossible",
+                    "first at row %lld, column %lld: %.7g is not in [%.7g, %.7g]",
+                    (long long)j->impossible_row, (long long)j->impossible_column,
+                    j->impossible_got, j->impossible_low, j->impossible_high);
     add_flips(out, j);
     add_statistics(out, j);
     add_detection(out, tensor);
@@ -256,7 +265,9 @@ static void add_dump(buffer *out, const report_dump *dump)
     if (dump->verdict == VERDICT_ERROR) return;
     if (dump->expected)
         buffer_line(out, 2, "expected", "%s: %s", dump->expected,
-                    strcmp(dump->expected, verdict_name(dump->verdict)) ? "NOT as the case file says" : "as the case file says");
+                    strcmp(dump->expected, verdict_name(dump->verdict))
+                        ? "NOT as the case file says"
+                        : "as the case file says");
     if (dump->has_settings) add_settings(out, &dump->settings);
     if (dump->target)
         buffer_line(out, 2, "target", "%s: %s", dump->target->name, dump->target->evidence);
@@ -396,5 +407,13 @@ static void print_doctor(const doctor *data, buffer *out)
     }
 }
 
-const report_format report_text = {"text",          print_report,  print_written,
-                                   print_inspected, print_recipes, print_doctor};
+const report_format report_text = {.name = "text",
+                                   .report = print_report,
+                                   .written = print_written,
+                                   .inspected = print_inspected,
+                                   .recipes = print_recipes,
+                                   .doctor = print_doctor,
+                                   .gate = text_gate,
+                                   .route = text_route,
+                                   .status = text_status,
+                                   .log = text_logs};

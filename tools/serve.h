@@ -1,0 +1,31 @@
+/* What a `vllm serve` command line says about the gate: parallel sizes, sequences, speculation. */
+#ifndef FP8MOE_TOOLS_SERVE_H
+#define FP8MOE_TOOLS_SERVE_H
+
+#include "cli.h"
+
+#define SERVE_DEFAULT_SEQS 256 /* vLLM's max_num_seqs where nobody gives one: assumed */
+
+typedef struct serve_line {
+    char *model; /* behind serve or --model, or NULL */
+    int64_t tensor_parallel, data_parallel;
+    int64_t max_num_seqs;
+    bool seqs_given;
+    int64_t speculative_tokens;
+    bool expert_parallel;
+    bool eager;
+    char **variables; /* "VAR=VALUE" before the command */
+    size_t variable_count;
+} serve_line;
+
+/*
+ * Parse what a shell would: words, quotes, backslashes; nothing is expanded. Flags that do not
+ * matter here are passed over. The caller frees *out either way.
+ *
+ * @return OK; USAGE for a quote without its end, a flag without its number, or a number out of
+ * range
+ */
+fp8moe_status serve_parse(const char *text, serve_line *out, fp8moe_error *err);
+void serve_free(serve_line *line);
+
+#endif
