@@ -135,8 +135,12 @@ static fp8moe_status search_axes(attempt *a, double *output, fp8moe_error *err)
     int count = 0;
     while (count < FP8MOE_MAX_AXES && a->config->recipe->axes[count].name) count++;
     for (int gap = 0; gap < count; gap++)
-        for (int i = 0; i + gap < count; i++)
-            if (is_worth_trying(a, i, i + gap)) TRY(try_axes(a, i, i + gap, output, err));
+        for (int i = 0; i + gap < count; i++) {
+            if (!is_worth_trying(a, i, i + gap)) continue;
+            const fp8moe_status status = try_axes(a, i, i + gap, output, err);
+            /* An axis may do without a stage that was taken from the dump: it does not apply. */
+            if (status != FP8MOE_OK && status != FP8MOE_ERR_USAGE) return status;
+        }
     return FP8MOE_OK;
 }
 

@@ -654,10 +654,13 @@ static bool holds_pickle(const file_view *file)
     return found;
 }
 
-/* torch before 1.6, and whoever pickles without torch, starts with the protocol. */
+/* torch before 1.6, and whoever pickles without torch, starts with the protocol. The length of a
+ * safetensors header, 640 bytes say, may begin alike. */
 static bool is_bare_pickle(const file_view *file)
 {
-    return file->size > 2 && file->data[0] == 0x80 && file->data[1] >= 2 && file->data[1] <= 5;
+    static const uint8_t high_bytes[4] = {0};
+    if (file->size <= 2 || file->data[0] != 0x80 || file->data[1] < 2 || file->data[1] > 5) return false;
+    return file->size < 9 || file->data[8] != '{' || memcmp(file->data + 4, high_bytes, sizeof high_bytes) != 0;
 }
 
 static bool probe(const file_view *file)

@@ -16,6 +16,7 @@
 #include <fp8moe/isa.h>
 #include <fp8moe/judge.h>
 #include <fp8moe/moe.h>
+#include <fp8moe/prepare.h>
 #include <fp8moe/profile.h>
 #include <fp8moe/route.h>
 #include <fp8moe/route_check.h>

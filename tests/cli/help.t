@@ -14,9 +14,15 @@ Help goes to standard output and exits 0.
     compare   compare tensors of two files, A being the reference
     run       compute a layer from its dump and write the output, or every stage
     inspect   list a file's tensors with their range and what is odd about them
+    lint      say what is odd about a dump before anything is multiplied
+    init      write a commented case file from what dumps hold
     synth     make up a layer and its output under a recipe
     recipes   list targets and recipes, their evidence and what is open about them
     doctor    check that this machine's arithmetic is fit
+    gate      say which path layer calls take, and which condition says no
+    route     hold dumped ids and weights against the router logits, and find near flips
+    status    say whether a vllm-gaudi holds the gathered combine, and in which form
+    log       read server logs for what upstream's verify mode reported
     help      this text, 'help COMMAND' for one command, 'help names' for tensor names
     version   the version
   
@@ -34,13 +40,20 @@ Help goes to standard output and exits 0.
   of one tensor each are compared whatever its names. Shapes must be equal, leading dimensions of size
   1 apart. A file whose own name holds a colon is found first.
   
-  The rule of the verdict is that of verify.
+  Under the strict policy two tensors are the same when non-finite elements agree, at least 99 % of
+  the elements that are not zero on both sides are identical and none is both more than 2 bf16 steps
+  and more than 1e-6 of its row's largest magnitude away. Whatever the policy, a pass that a 2 % gain
+  error would have got too is inconclusive.
   
   Options:
     --as NAME=DTYPE (may be repeated)
         read a tensor's bytes as e4m3fn, e5m2, bf16 or f16
     --grid row|tensor|unscaled
         grid on which FP8 steps are counted
+    --policy strict|upstream|ulp:N
+        what counts as the same: every rounding, upstream's bar, or N FP8 steps
+    --inconclusive fail|pass
+        exit 1 or 0 instead of 4 where nothing could be concluded
     --format text|json
         form of the report (default text)
     -o FILE

@@ -4,23 +4,22 @@ Every output is judged; custom stands for gather, stock for stock, unless an opt
   $ fp8moe synth --shape T=3,E=4,K=2,H=64,I=32 --recipe stock --target gaudi2 -o b.safetensors > /dev/null
   $ edit_dump a.safetensors c.safetensors rename:output=custom unmeta:recipe
   $ fp8moe verify c.safetensors | head -n 1
-  same: custom is the same as recipe gather (evidence: source)
+  same: custom is the same as recipe gather (evidence: source): every row is identical
   $ edit_dump c.safetensors d.safetensors copy:custom=stock
   $ fp8moe verify d.safetensors --format json -o report.json
-  [1]
   $ query report.json reason dumps.0.tensors.0.recipe dumps.0.tensors.0.verdict dumps.0.tensors.1.recipe dumps.0.tensors.1.verdict
-  stock differs from recipe stock (evidence: inferred): 11.98 % of 192 elements are identical, 115 lie more than 2 bf16 steps and 1e-6 of their row's largest magnitude away
+  custom is the same as recipe gather (evidence: source): every row is identical
   gather
   same
   stock
-  different
+  same
   $ query report.json dumps.0.tensors.0.recipe_source dumps.0.stages.keys
   name
   gather.x_codes gather.x_scale gather.topk_ids gather.topk_weights gather.up_gate gather.activation gather.expert_output gather.output stock.x_codes stock.x_scale stock.topk_ids stock.topk_weights stock.up_gate stock.activation stock.act_codes stock.act_scale stock.expert_output stock.output
   $ validate report.json
   report.json: fp8moe.report/1: valid
   $ fp8moe verify d.safetensors --recipe gather | head -n 1
-  same: custom is the same as recipe gather (evidence: source)
+  same: custom is the same as recipe gather (evidence: source): every row is identical
 
 A dump that holds no output, an empty one, or only zeros on both sides has nothing to judge: exit code 4.
 
@@ -38,15 +37,16 @@ A dump that holds no output, an empty one, or only zeros on both sides has nothi
   4
   $ edit_dump a.safetensors f.safetensors zero:output
   $ fp8moe verify f.safetensors | head -n 1; echo ${PIPESTATUS[0]}
-  different: output differs from recipe gather (evidence: source): 0 % of 192 elements are identical,
+  different: output differs from recipe gather (evidence: source): 192 elements lie outside what any
   1
 
 f32 whose low halves are zero is judged as the bf16 it is.
 
   $ edit_dump a.safetensors g.safetensors widen:output widen:hidden_states
   $ fp8moe verify g.safetensors | grep -e same: -e bf16,* -e judged
-  same: output is the same as recipe gather (evidence: source)
+  same: output is the same as recipe gather (evidence: source): every row is identical
       open           tf32 down matmul; three-bf16 down matmul; bf16 down matmul; f32 input cast; bf16
+      rows           3 judged, 0 equal to an earlier one; 3 identical, 0 explained, 0 by noise
       bf16 steps     mean 0, median 0, p99 0, p99.9 0, largest 0
     note           output is F32 with all low halves zero: bf16 numbers, judged as such
                    hidden_states are F32 with all low halves zero: taken as bf16
@@ -57,8 +57,12 @@ NaN on one side is a difference and is counted apart; its first place is named.
   $ fp8moe verify h.safetensors > report.txt; echo $?
   1
   $ head -n 2 report.txt; grep non-finite -A 1 report.txt
-  different: output differs from recipe gather (evidence: source): 1 of 192 elements are NaN or Inf on
-  one side only, the first at row 1, column 3
+  different: output differs from recipe gather (evidence: source): 1 elements are NaN or Inf on one
+  side only
+      kind           non-finite
+      elements       191 identical, 0 expected, 0 explained, 0 possible, 0 impossible, 1 non-finite on
+                     one side; 0 padding
+  --
       non-finite     1 differ, 0 equal; expected 0 NaN, 0 Inf; dumped 1 NaN, 0 Inf; first at row 1,
                      column 3
   $ fp8moe verify h.safetensors --format json > report.json
@@ -86,4 +90,4 @@ An output of another shape is refused, not folded.
   [3]
   $ edit_dump a.safetensors j.safetensors shape:output=1x3x64
   $ fp8moe verify j.safetensors | head -n 1
-  same: output is the same as recipe gather (evidence: source)
+  same: output is the same as recipe gather (evidence: source): every row is identical

@@ -16,11 +16,11 @@ An option wins over the metadata, also a switch that the metadata turned off.
 
   $ edit_dump a.safetensors c.safetensors meta:renormalize=false drop:topk_ids drop:topk_weights
   $ fp8moe verify c.safetensors | head -n 1
-  different: output differs from recipe gather (evidence: source): 0 % of 192 elements are identical,
+  inconclusive: output cannot be told from recipe gather (evidence: source): the difference is of
   $ fp8moe verify c.safetensors --renormalize | head -n 1
-  same: output is the same as recipe gather (evidence: source)
+  same: output is the same as recipe gather (evidence: source): every row is identical
   $ fp8moe verify a.safetensors --no-renormalize --top-k 2 | head -n 1
-  same: output is the same as recipe gather (evidence: source)
+  same: output is the same as recipe gather (evidence: source): every row is identical
 
 Illegal metadata is an error of the file.
 
@@ -61,7 +61,7 @@ Where every target gives the same bits none is asked for.
     option         recipe bf16
     inferred       weights_stage checkpoint, top_k 2, num_experts 4, local_num_experts 4
   $ fp8moe verify g.safetensors | head -n 1
-  same: output is the same as recipe bf16 (evidence: fixture)
+  same: output is the same as recipe bf16 (evidence: fixture): every row is identical
 
 The sizes of an expert-parallel group follow from each other, and must agree.
 

@@ -56,7 +56,7 @@ A stage the dump holds is compared by name; its share does not decide the verdic
   $ grep act_codes report.txt | cut -c 1-60
                    act_codes sha256 2a98f8a72e1f59dd..., taken
   $ fp8moe verify both.safetensors --from act_codes --from act_scale | head -n 1
-  same: output is the same as recipe stock (evidence: inferred)
+  same: output is the same as recipe stock (evidence: inferred): every row is identical
   $ fp8moe verify both.safetensors --from x_codes
   fp8moe: both.safetensors: --from x_codes: the dump holds no such stage
   [3]

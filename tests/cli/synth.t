@@ -24,19 +24,19 @@ The same seed gives the same bytes on every machine.
 Under every recipe the layer verifies as itself, at every stage it can have.
 
   $ for recipe in gather stock stock-hp stock-eager dense dequant bf16 static-moe exact; do fp8moe synth --shape T=2,E=4,K=2,H=160,I=48 --recipe $recipe --target gaudi2 -o s.safetensors > /dev/null && fp8moe verify s.safetensors | head -n 1; done
-  same: output is the same as recipe gather (evidence: source)
-  same: output is the same as recipe stock (evidence: inferred)
-  same: output is the same as recipe stock-hp (evidence: assumed)
-  same: output is the same as recipe stock-eager (evidence: source)
-  same: output is the same as recipe dense (evidence: source)
-  same: output is the same as recipe dequant (evidence: fixture)
-  same: output is the same as recipe bf16 (evidence: fixture)
-  same: output is the same as recipe static-moe (evidence: measured)
-  same: output is the same as recipe exact (evidence: definition)
+  same: output is the same as recipe gather (evidence: source): every row is identical
+  same: output is the same as recipe stock (evidence: inferred): every row is identical
+  same: output is the same as recipe stock-hp (evidence: assumed): every row is identical
+  same: output is the same as recipe stock-eager (evidence: source): every row is identical
+  same: output is the same as recipe dense (evidence: source): every row is identical
+  same: output is the same as recipe dequant (evidence: fixture): every row is identical
+  same: output is the same as recipe bf16 (evidence: fixture): every row is identical
+  same: output is the same as recipe static-moe (evidence: measured): every row is identical
+  same: output is the same as recipe exact (evidence: definition): every row is identical
   $ for stage in checkpoint loaded prepared; do fp8moe synth --shape T=2,E=4,K=2,H=160,I=48 --recipe stock --target gaudi2 --weights-stage $stage -o $stage.safetensors > /dev/null && fp8moe verify $stage.safetensors | head -n 1; done
-  same: output is the same as recipe stock (evidence: inferred)
-  same: output is the same as recipe stock (evidence: inferred)
-  same: output is the same as recipe stock (evidence: inferred)
+  same: output is the same as recipe stock (evidence: inferred): every row is identical
+  same: output is the same as recipe stock (evidence: inferred): every row is identical
+  same: output is the same as recipe stock (evidence: inferred): every row is identical
 
 A loaded layer is the same layer as the one of the checkpoint.
 
@@ -49,7 +49,7 @@ Another order of f32 sums moves few elements, and never far.
 
   $ fp8moe synth --shape T=4,E=4,K=2,H=512,I=256 --recipe dequant --target ocp --noise 3 -o n.safetensors > /dev/null
   $ fp8moe verify n.safetensors | head -n 1
-  same: output is the same as recipe dequant (evidence: fixture)
+  same: output is the same as recipe dequant (evidence: fixture): every row is identical
 
 Real checkpoints by name; what is not said is one token.
 
@@ -66,7 +66,7 @@ Real checkpoints by name; what is not said is one token.
     inferred       weights_stage checkpoint, top_k 8, num_experts 16, local_num_experts 16,
     e_score_correction_bias  [16] BF16                    sha256 3a7843a616e83acc...
   $ fp8moe verify m.safetensors | head -n 1
-  same: output is the same as recipe stock (evidence: inferred)
+  same: output is the same as recipe stock (evidence: inferred): every row is identical
   $ fp8moe synth qwen3-30b --recipe gather --target gaudi2 -o m.safetensors
   fp8moe: there is no model 'qwen3-30b'; known are Qwen3-30B-A3B, Qwen3-235B-A22B, Qwen3-Coder-480B-A35B, Qwen3-Next-80B-A3B, Qwen3.5-35B-A3B, Qwen3.5-122B-A10B, Qwen3.5-397B-A17B, Qwen3.8-Flash-Next, DeepSeek-V3, Kimi-K2, GLM-4.5, GLM-4.5-Air, MiniMax-M2, Llama-4-Scout, Llama-4-Maverick, Mixtral-8x7B, Mixtral-8x22B
   [2]

@@ -10,9 +10,15 @@ Usage errors: one sentence, the nearest word where there is one, exit code 2.
     compare   compare tensors of two files, A being the reference
     run       compute a layer from its dump and write the output, or every stage
     inspect   list a file's tensors with their range and what is odd about them
+    lint      say what is odd about a dump before anything is multiplied
+    init      write a commented case file from what dumps hold
     synth     make up a layer and its output under a recipe
     recipes   list targets and recipes, their evidence and what is open about them
     doctor    check that this machine's arithmetic is fit
+    gate      say which path layer calls take, and which condition says no
+    route     hold dumped ids and weights against the router logits, and find near flips
+    status    say whether a vllm-gaudi holds the gathered combine, and in which form
+    log       read server logs for what upstream's verify mode reported
     help      this text, 'help COMMAND' for one command, 'help names' for tensor names
     version   the version
   
