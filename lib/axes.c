@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An axis is worth a judgement where it brings the output nearer: to this share of the squared distance. */
+/* An axis is worth a judgement where it brings the output nearer: to this share of the squared
+ * distance. */
 #define NEARER 0.95
 
 /* Dumps of one layer and what is known of each under the recipe as given. */
@@ -15,13 +16,14 @@ typedef struct attempt {
     const fp8moe_tensor *got; /* [count] */
     int64_t count;
     const fp8moe_judge_options *options;
-    fp8moe_judgement *out;   /* [count] */
-    double *base, *distance; /* [count] squared distance under the recipe, and under what is tried now */
-    bool *open;              /* [count] not yet the same */
-    bool *nearer;            /* [FP8MOE_MAX_AXES, count] that axis alone brings it nearer */
-    double *row;             /* [2 * width] */
-    fp8moe_tensor *tried;    /* [count] those judged under what is tried now, */
-    int64_t *index;          /* [count] which they are, */
+    fp8moe_judgement *out; /* [count] */
+    double *base,
+        *distance; /* [count] squared distance under the recipe, and under what is tried now */
+    bool *open;    /* [count] not yet the same */
+    bool *nearer;  /* [FP8MOE_MAX_AXES, count] that axis alone brings it nearer */
+    double *row;   /* [2 * width] */
+    fp8moe_tensor *tried;     /* [count] those judged under what is tried now, */
+    int64_t *index;           /* [count] which they are, */
     fp8moe_judgement *judged; /* [count] and how */
 } attempt;
 
@@ -42,8 +44,9 @@ static double squared_distance(const double *expected, const double *got, int64_
     return sum;
 }
 
-static fp8moe_status measure(void *user, fp8moe_stage stage, int64_t first_token, const fp8moe_tensor *rows,
-                             const fp8moe_tensor *total, fp8moe_error *err)
+static fp8moe_status measure(void *user, fp8moe_stage stage, int64_t first_token,
+                             const fp8moe_tensor *rows, const fp8moe_tensor *total,
+                             fp8moe_error *err)
 {
     attempt *const a = user;
     (void)total;
@@ -62,7 +65,8 @@ static fp8moe_status measure(void *user, fp8moe_stage stage, int64_t first_token
     return FP8MOE_OK;
 }
 
-static fp8moe_status open_as(const attempt *a, const fp8moe_recipe *recipe, fp8moe_layer **out, fp8moe_error *err)
+static fp8moe_status open_as(const attempt *a, const fp8moe_recipe *recipe, fp8moe_layer **out,
+                             fp8moe_error *err)
 {
     fp8moe_config config = *a->config;
     config.recipe = recipe;
@@ -78,7 +82,8 @@ static fp8moe_status open_as(const attempt *a, const fp8moe_recipe *recipe, fp8m
 /* ---- attempts ---- */
 
 /* Judge those that came nearer. */
-static fp8moe_status judge_nearer(attempt *a, fp8moe_layer *layer, const char *name, double *output, fp8moe_error *err)
+static fp8moe_status judge_nearer(attempt *a, fp8moe_layer *layer, const char *name, double *output,
+                                  fp8moe_error *err)
 {
     int64_t count = 0;
     for (int64_t n = 0; n < a->count; n++) {
@@ -124,16 +129,19 @@ static fp8moe_status try_axes(attempt *a, int first, int second, double *output,
 static bool is_worth_trying(const attempt *a, int first, int second)
 {
     for (int64_t n = 0; n < a->count; n++)
-        if (a->open[n] && (first == second || (a->nearer[first * a->count + n] && a->nearer[second * a->count + n])))
+        if (a->open[n] && (first == second ||
+                           (a->nearer[first * a->count + n] && a->nearer[second * a->count + n])))
             return true;
     return false;
 }
 
-/* The first axis, then the first pair, under which an output is the same; else its judgement stays. */
+/* The first axis, then the first pair, under which an output is the same; else its judgement stays.
+ */
 static fp8moe_status search_axes(attempt *a, double *output, fp8moe_error *err)
 {
     int count = 0;
-    while (count < FP8MOE_MAX_AXES && a->config->recipe->axes[count].name) count++;
+    while (count < FP8MOE_MAX_AXES && a->config->recipe->axes[count].name)
+        count++;
     for (int gap = 0; gap < count; gap++)
         for (int i = 0; i + gap < count; i++) {
             if (!is_worth_trying(a, i, i + gap)) continue;
@@ -149,7 +157,8 @@ static fp8moe_status judge_as_given(attempt *a, double *output, fp8moe_error *er
     fp8moe_layer *layer;
     const fp8moe_observer observer = {measure, a};
     TRY(open_as(a, a->config->recipe, &layer, err));
-    const fp8moe_status status = judge_outputs(layer, a->got, a->count, a->options, &observer, output, a->out, err);
+    const fp8moe_status status =
+        judge_outputs(layer, a->got, a->count, a->options, &observer, output, a->out, err);
     fp8moe_layer_close(layer);
     return status;
 }
@@ -166,12 +175,14 @@ static fp8moe_status restore(const attempt *a, double *output, fp8moe_error *err
 
 static fp8moe_status judge_attempt(attempt *a, double *output, fp8moe_error *err)
 {
-    for (int64_t n = 0; n < a->count; n++) a->open[n] = true;
+    for (int64_t n = 0; n < a->count; n++)
+        a->open[n] = true;
     TRY(judge_as_given(a, output, err));
     bool any = false;
     for (int64_t n = 0; n < a->count; n++) {
         a->base[n] = a->distance[n];
-        a->open[n] = a->out[n].kind == FP8MOE_KIND_ROUNDING || a->out[n].kind == FP8MOE_KIND_STRUCTURED;
+        a->open[n] =
+            a->out[n].kind == FP8MOE_KIND_ROUNDING || a->out[n].kind == FP8MOE_KIND_STRUCTURED;
         any |= a->open[n];
     }
     if (!any || !a->options->try_axes) return FP8MOE_OK;
@@ -180,7 +191,8 @@ static fp8moe_status judge_attempt(attempt *a, double *output, fp8moe_error *err
     return own && a->open[0] ? restore(a, own, err) : FP8MOE_OK;
 }
 
-static fp8moe_status open_attempt(attempt *a, const fp8moe_tensor *got, fp8moe_tensor *rows, fp8moe_error *err)
+static fp8moe_status open_attempt(attempt *a, const fp8moe_tensor *got, fp8moe_tensor *rows,
+                                  fp8moe_error *err)
 {
     int64_t width = 0;
     for (int64_t n = 0; n < a->count; n++) {
@@ -201,23 +213,28 @@ static fp8moe_status open_attempt(attempt *a, const fp8moe_tensor *got, fp8moe_t
     return fail(err, FP8MOE_ERR_NOMEM, "out of memory for %lld judgements", (long long)a->count);
 }
 
-fp8moe_status judge_with_axes(const fp8moe_config *config, const fp8moe_inputs *inputs, const fp8moe_tensor *got,
-                              int64_t count, const fp8moe_judge_options *options, double *output,
+fp8moe_status judge_with_axes(const fp8moe_config *config, const fp8moe_inputs *inputs,
+                              const fp8moe_tensor *got, int64_t count,
+                              const fp8moe_judge_options *options, double *output,
                               fp8moe_judgement *out, fp8moe_error *err)
 {
     assert(count > 0);
-    attempt a = {.config = config, .inputs = inputs, .count = count, .options = options, .out = out};
+    attempt a = {
+        .config = config, .inputs = inputs, .count = count, .options = options, .out = out};
     fp8moe_tensor *const rows = calloc((size_t)count, 2 * sizeof *rows);
-    if (!rows) return fail(err, FP8MOE_ERR_NOMEM, "out of memory for %lld judgements", (long long)count);
+    if (!rows)
+        return fail(err, FP8MOE_ERR_NOMEM, "out of memory for %lld judgements", (long long)count);
     fp8moe_status status = open_attempt(&a, got, rows, err);
     if (status == FP8MOE_OK) status = judge_attempt(&a, output, err);
     void *const all[] = {rows, a.base, a.open, a.nearer, a.row, a.index, a.judged};
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) free(all[i]);
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        free(all[i]);
     return status;
 }
 
-fp8moe_status fp8moe_judge(const fp8moe_config *config, const fp8moe_inputs *inputs, const fp8moe_tensor *got,
-                           const fp8moe_judge_options *options, double *output, fp8moe_judgement *out, fp8moe_error *err)
+fp8moe_status fp8moe_judge(const fp8moe_config *config, const fp8moe_inputs *inputs,
+                           const fp8moe_tensor *got, const fp8moe_judge_options *options,
+                           double *output, fp8moe_judgement *out, fp8moe_error *err)
 {
     return judge_with_axes(config, inputs, got, 1, options, output, out, err);
 }

@@ -19,7 +19,8 @@
 int64_t bound_bytes_per_token(const fp8moe_layer *layer)
 {
     const int64_t hidden = layer->info.hidden, inter = layer->info.intermediate;
-    const int64_t slot = 8 * (4 * 2 * inter + 3 * inter + 5 * hidden) + (int64_t)sizeof(row_scales) + (int64_t)sizeof(slot_noise);
+    const int64_t slot = 8 * (4 * 2 * inter + 3 * inter + 5 * hidden) +
+                         (int64_t)sizeof(row_scales) + (int64_t)sizeof(slot_noise);
     return layer->info.top_k * slot + 8 * 6 * hidden;
 }
 
@@ -33,7 +34,8 @@ static int64_t batch_doubles(const fp8moe_layer *layer)
     return layer->info.intermediate * (2 * BATCH_ROWS + BATCH);
 }
 
-fp8moe_status bound_open(bound *b, const fp8moe_layer *layer, int64_t tokens, device_slack slack, fp8moe_error *err)
+fp8moe_status bound_open(bound *b, const fp8moe_layer *layer, int64_t tokens, device_slack slack,
+                         fp8moe_error *err)
 {
     const size_t slots = (size_t)(tokens * layer->info.top_k) + 1;
     const size_t hidden = (size_t)layer->info.hidden, inter = (size_t)layer->info.intermediate;
@@ -42,16 +44,26 @@ fp8moe_status bound_open(bound *b, const fp8moe_layer *layer, int64_t tokens, de
         double **at;
         size_t count;
     } const arrays[] = {
-        {&b->hard_low, slots * 2 * inter}, {&b->hard_high, slots * 2 * inter},
-        {&b->expected_low, slots * 2 * inter}, {&b->expected_high, slots * 2 * inter},
-        {&b->act_low, slots * inter}, {&b->act_high, slots * inter}, {&b->act_variance, slots * inter},
-        {&b->part_low, slots * hidden}, {&b->part_high, slots * hidden},
-        {&b->part_expected_low, slots * hidden}, {&b->part_expected_high, slots * hidden},
+        {&b->hard_low, slots * 2 * inter},
+        {&b->hard_high, slots * 2 * inter},
+        {&b->expected_low, slots * 2 * inter},
+        {&b->expected_high, slots * 2 * inter},
+        {&b->act_low, slots * inter},
+        {&b->act_high, slots * inter},
+        {&b->act_variance, slots * inter},
+        {&b->part_low, slots * hidden},
+        {&b->part_high, slots * hidden},
+        {&b->part_expected_low, slots * hidden},
+        {&b->part_expected_high, slots * hidden},
         {&b->part_variance, slots * hidden},
-        {&b->centre, (size_t)tokens * hidden}, {&b->low, (size_t)tokens * hidden}, {&b->high, (size_t)tokens * hidden},
-        {&b->near_low, (size_t)tokens * hidden}, {&b->near_high, (size_t)tokens * hidden},
+        {&b->centre, (size_t)tokens * hidden},
+        {&b->low, (size_t)tokens * hidden},
+        {&b->high, (size_t)tokens * hidden},
+        {&b->near_low, (size_t)tokens * hidden},
+        {&b->near_high, (size_t)tokens * hidden},
         {&b->variance, (size_t)tokens * hidden},
-        {&b->scratch, (size_t)(batch_doubles(layer) + layer->config.threads * worker_doubles(layer))},
+        {&b->scratch,
+         (size_t)(batch_doubles(layer) + layer->config.threads * worker_doubles(layer))},
     };
     bool missing = false;
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++)
@@ -60,16 +72,36 @@ fp8moe_status bound_open(bound *b, const fp8moe_layer *layer, int64_t tokens, de
     b->terms = calloc((size_t)layer->info.top_k + 1, sizeof *b->terms);
     b->noise = calloc(slots, sizeof *b->noise);
     if (!missing && b->scales && b->noise && b->terms) return FP8MOE_OK;
-    return fail(err, FP8MOE_ERR_NOMEM, "out of memory for the intervals of %lld tokens", (long long)tokens);
+    return fail(err, FP8MOE_ERR_NOMEM, "out of memory for the intervals of %lld tokens",
+                (long long)tokens);
 }
 
 void bound_close(bound *b)
 {
-    void *const all[] = {b->hard_low, b->hard_high, b->expected_low, b->expected_high, b->act_low, b->act_high,
-                         b->act_variance, b->part_low, b->part_high, b->part_expected_low, b->part_expected_high,
-                         b->part_variance, b->centre, b->low, b->high, b->near_low, b->near_high, b->variance,
-                         b->scratch, b->scales, b->noise, b->terms};
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) free(all[i]);
+    void *const all[] = {b->hard_low,
+                         b->hard_high,
+                         b->expected_low,
+                         b->expected_high,
+                         b->act_low,
+                         b->act_high,
+                         b->act_variance,
+                         b->part_low,
+                         b->part_high,
+                         b->part_expected_low,
+                         b->part_expected_high,
+                         b->part_variance,
+                         b->centre,
+                         b->low,
+                         b->high,
+                         b->near_low,
+                         b->near_high,
+                         b->variance,
+                         b->scratch,
+                         b->scales,
+                         b->noise,
+                         b->terms};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        free(all[i]);
 }
 
 static const fp8moe_recipe *recipe_of(const bound *b)
@@ -100,10 +132,12 @@ double bound_radius(const device_slack *s, double magnitude, int64_t terms)
     return (s->worst_case ? (double)terms : s->dot) * EPSILON * magnitude;
 }
 
-interval bound_scaled(const fp8moe_recipe *r, double dot, double radius, double x_scale, double scale, bool widen)
+interval bound_scaled(const fp8moe_recipe *r, double dot, double radius, double x_scale,
+                      double scale, bool widen)
 {
-    interval v = {experts_scaled(r->dot_round, r->scale, FP8MOE_ROUND_F64, dot - radius, x_scale, scale),
-                  experts_scaled(r->dot_round, r->scale, FP8MOE_ROUND_F64, dot + radius, x_scale, scale)};
+    interval v = {
+        experts_scaled(r->dot_round, r->scale, FP8MOE_ROUND_F64, dot - radius, x_scale, scale),
+        experts_scaled(r->dot_round, r->scale, FP8MOE_ROUND_F64, dot + radius, x_scale, scale)};
     if (v.low > v.high) v = (interval){v.high, v.low};
     if (widen && r->scale != FP8MOE_SCALE_NONE) {
         v.low -= 2 * EPSILON * (v.low < 0 ? -v.low : v.low);
@@ -125,8 +159,12 @@ static void up_gate_block(const expert_job *j, row_block *w)
         const double x_scale = e->chunk.x_scale[experts_token(e, slot)];
         for (int64_t i = 0; i < w->rows; i++) {
             const double dot = w->dots[n * w->rows + i], magnitude = w->more[n * w->rows + i];
-            const interval hard = bound_scaled(recipe_of(b), dot, bound_radius(&b->slack, magnitude, j->length), x_scale, w->scale[i], true);
-            const interval near = bound_scaled(recipe_of(b), dot, b->slack.expected * EPSILON * magnitude, x_scale, w->scale[i], false);
+            const interval hard =
+                bound_scaled(recipe_of(b), dot, bound_radius(&b->slack, magnitude, j->length),
+                             x_scale, w->scale[i], true);
+            const interval near =
+                bound_scaled(recipe_of(b), dot, b->slack.expected * EPSILON * magnitude, x_scale,
+                             w->scale[i], false);
             const int64_t at = slot * width + w->row + i;
             b->hard_low[at] = hard.low;
             b->hard_high[at] = hard.high;
@@ -140,7 +178,8 @@ static void bound_up_gate(bound *b, const expert *wanted, int64_t count)
 {
     engine *const e = &b->block->engine;
     experts_gather_input(e, count);
-    expert_job j = {.engine = e, .expert = wanted, .count = count, .visit = up_gate_block, .user = b};
+    expert_job j = {
+        .engine = e, .expert = wanted, .count = count, .visit = up_gate_block, .user = b};
     experts_each_up_gate(&j);
 }
 
@@ -150,7 +189,8 @@ static void fix_up_gate(bound *b, int64_t slot)
     const int64_t width = 2 * b->block->engine.layer->info.intermediate;
     double *const all[] = {b->hard_low, b->hard_high, b->expected_low, b->expected_high};
     for (int i = 0; i < 4; i++)
-        memcpy(all[i] + slot * width, b->block->engine.chunk.up_gate + slot * width, (size_t)width * sizeof(double));
+        memcpy(all[i] + slot * width, b->block->engine.chunk.up_gate + slot * width,
+               (size_t)width * sizeof(double));
 }
 
 /* ---- activation ---- */
@@ -181,8 +221,10 @@ int bound_near_ties(const bound *b, int64_t slot, int64_t i, near_tie out[MAX_NE
         {FP8MOE_FLIP_GATE, product_of(b, experts_silu(r, b->expected_high[g]), up), 0.5},
         {FP8MOE_FLIP_UP, product_of(b, silu, b->expected_low[u]), 0.5},
         {FP8MOE_FLIP_UP, product_of(b, silu, b->expected_high[u]), 0.5},
-        {FP8MOE_FLIP_SILU, product_of(b, interval_step(r->silu, silu, -b->slack.silu), up), b->slack.silu_rate / 2},
-        {FP8MOE_FLIP_SILU, product_of(b, interval_step(r->silu, silu, b->slack.silu), up), b->slack.silu_rate / 2},
+        {FP8MOE_FLIP_SILU, product_of(b, interval_step(r->silu, silu, -b->slack.silu), up),
+         b->slack.silu_rate / 2},
+        {FP8MOE_FLIP_SILU, product_of(b, interval_step(r->silu, silu, b->slack.silu), up),
+         b->slack.silu_rate / 2},
     };
     int count = 0;
     for (int n = 0; n < MAX_NEAR_TIES; n++)
@@ -201,7 +243,8 @@ static double quantised(const bound *b, const row_scales *s, int candidate, doub
     } else {
         const fp8moe_precision steps = quant_steps(layer->target, r->intermediate_cast, r->product);
         const bool eager = r->intermediate == FP8MOE_INTERMEDIATE_FP8_EAGER;
-        quant_codes(layer->target, steps, eager ? scale : round_to(steps, 1.0 / scale), &product, 1, &code);
+        quant_codes(layer->target, steps, eager ? scale : round_to(steps, 1.0 / scale), &product, 1,
+                    &code);
     }
     return layer->reader.table[code];
 }
@@ -210,7 +253,8 @@ static double operand_at(const bound *b, int64_t slot, int candidate, double pro
 {
     const fp8moe_recipe *const r = recipe_of(b);
     double low = 0;
-    if (r->intermediate != FP8MOE_INTERMEDIATE_KEPT) return quantised(b, &b->scales[slot], candidate, product);
+    if (r->intermediate != FP8MOE_INTERMEDIATE_KEPT)
+        return quantised(b, &b->scales[slot], candidate, product);
     const double high = experts_operand(r->down_operand, product, &low);
     return high + low;
 }
@@ -225,8 +269,8 @@ static double magnitude_of(double x)
     return x < 0 ? -x : x;
 }
 
-/* Every scale reachable from the interval of the row's maximum: one for each number of the product's
- * dtype in it. */
+/* Every scale reachable from the interval of the row's maximum: one for each number of the
+ * product's dtype in it. */
 static void find_scales(bound *b, int64_t slot)
 {
     const fp8moe_layer *const layer = b->block->engine.layer;
@@ -235,7 +279,8 @@ static void find_scales(bound *b, int64_t slot)
     row_scales *const s = &b->scales[slot];
     *s = (row_scales){.count = 1};
     s->scale[0] = b->block->engine.chunk.act_scale[slot];
-    const bool dynamic = r->intermediate == FP8MOE_INTERMEDIATE_FP8_ROW || r->intermediate == FP8MOE_INTERMEDIATE_FP8_EAGER;
+    const bool dynamic = r->intermediate == FP8MOE_INTERMEDIATE_FP8_ROW ||
+                         r->intermediate == FP8MOE_INTERMEDIATE_FP8_EAGER;
     if (!dynamic || is_taken(b, FP8MOE_STAGE_ACT_SCALE)) return;
     const fp8moe_precision steps = quant_steps(layer->target, r->intermediate_cast, r->product);
     double smallest = 0, largest = 0;
@@ -247,10 +292,14 @@ static void find_scales(bound *b, int64_t slot)
         if ((a > c ? a : c) > largest) largest = a > c ? a : c;
     }
     s->count = 0;
-    for (double amax = smallest; amax <= largest && s->count <= MAX_SCALES; amax = interval_step(r->product, amax, 1)) {
+    for (double amax = smallest; amax <= largest && s->count <= MAX_SCALES;
+         amax = interval_step(r->product, amax, 1)) {
         const double scale = quant_scale(layer->target, steps, amax);
         if (s->count && s->scale[s->count - 1] == scale) continue;
-        if (s->count == MAX_SCALES) { s->count++; break; }
+        if (s->count == MAX_SCALES) {
+            s->count++;
+            break;
+        }
         s->scale[s->count++] = scale;
     }
     const double reference = b->block->engine.chunk.act_scale[slot];
@@ -275,11 +324,13 @@ static interval operand_interval(const bound *b, int64_t slot, int candidate, in
         return (interval){value, value};
     }
     if (!s->merged)
-        return (interval){operand_at(b, slot, candidate, b->act_low[at]), operand_at(b, slot, candidate, b->act_high[at])};
+        return (interval){operand_at(b, slot, candidate, b->act_low[at]),
+                          operand_at(b, slot, candidate, b->act_high[at])};
     interval hull = {0, 0};
     for (int n = 1; n <= 2; n++) {
         const double unit = s->scale[n] / s->scale[0];
-        const double low = quantised(b, s, n, b->act_low[at]) * unit, high = quantised(b, s, n, b->act_high[at]) * unit;
+        const double low = quantised(b, s, n, b->act_low[at]) * unit,
+                     high = quantised(b, s, n, b->act_high[at]) * unit;
         if (n == 1 || low < hull.low) hull.low = low;
         if (n == 1 || high > hull.high) hull.high = high;
     }
@@ -293,7 +344,8 @@ static double reference_operand(const bound *b, int64_t slot, int64_t i)
 {
     const engine *const e = &b->block->engine;
     const int64_t at = slot * e->layer->info.intermediate + i;
-    if (e->layer->recipe.intermediate != FP8MOE_INTERMEDIATE_KEPT) return e->layer->reader.table[e->chunk.act_codes[at]];
+    if (e->layer->recipe.intermediate != FP8MOE_INTERMEDIATE_KEPT)
+        return e->layer->reader.table[e->chunk.act_codes[at]];
     return operand_at(b, slot, 0, e->chunk.activation[at]);
 }
 
@@ -305,7 +357,8 @@ static void add_noise(bound *b, int64_t slot, int64_t i)
     double variance = 0;
     const int count = is_taken(b, FP8MOE_STAGE_ACT_CODES) ? 0 : bound_near_ties(b, slot, i, ties);
     for (int t = 0; t < count; t++) {
-        const double change = bound_operand(b, slot, ties[t].product) - operand, square = change * change;
+        const double change = bound_operand(b, slot, ties[t].product) - operand,
+                     square = change * change;
         if (!(square > 0)) continue;
         variance += ties[t].probability * square;
         n->fourth += ties[t].probability * square * square;
@@ -327,15 +380,19 @@ static void bound_activation(bound *b, int64_t slot)
     if (is_taken(b, FP8MOE_STAGE_UP_GATE)) fix_up_gate(b, slot);
     for (int64_t i = 0; i < inter; i++) {
         const int64_t g = slot * 2 * inter + i, u = g + inter;
-        const interval gate = {b->hard_low[g], b->hard_high[g]}, up = {b->hard_low[u], b->hard_high[u]};
-        interval p = interval_round(recipe_of(b)->product, interval_times(silu_interval(b, gate), up));
-        if (is_taken(b, FP8MOE_STAGE_ACTIVATION)) p.low = p.high = e->chunk.activation[slot * inter + i];
+        const interval gate = {b->hard_low[g], b->hard_high[g]},
+                       up = {b->hard_low[u], b->hard_high[u]};
+        interval p =
+            interval_round(recipe_of(b)->product, interval_times(silu_interval(b, gate), up));
+        if (is_taken(b, FP8MOE_STAGE_ACTIVATION))
+            p.low = p.high = e->chunk.activation[slot * inter + i];
         b->act_low[slot * inter + i] = p.low;
         b->act_high[slot * inter + i] = p.high;
     }
     find_scales(b, slot);
     b->noise[slot] = (slot_noise){0};
-    for (int64_t i = 0; i < inter; i++) add_noise(b, slot, i);
+    for (int64_t i = 0; i < inter; i++)
+        add_noise(b, slot, i);
 }
 
 /* ---- down ---- */
@@ -343,21 +400,23 @@ static void bound_activation(bound *b, int64_t slot)
 /* Operand rows of a batch: for each member its candidates, then all reference rows. */
 typedef struct batch {
     bound *b;
-    int64_t count;      /* members */
-    int64_t first[BATCH + 1]; /* row of a member's first candidate; [count]: of the first reference */
-    double *centre;     /* [first[count] + count, I] */
-    double *radius;     /* the same: spread of the operand plus what the dot itself may be off */
-    double *variance;   /* [count, I] */
+    int64_t count; /* members */
+    int64_t
+        first[BATCH + 1]; /* row of a member's first candidate; [count]: of the first reference */
+    double *centre;       /* [first[count] + count, I] */
+    double *radius;       /* the same: spread of the operand plus what the dot itself may be off */
+    double *variance;     /* [count, I] */
 } batch;
 
-/* An f32 activation differs from a near-tie's by noise, not by steps: its variance adds to the expected
- * radius. */
+/* An f32 activation differs from a near-tie's by noise, not by steps: its variance adds to the
+ * expected radius. */
 static bool is_continuous(const fp8moe_recipe *r)
 {
     return r->intermediate == FP8MOE_INTERMEDIATE_KEPT && r->product != FP8MOE_ROUND_BF16;
 }
 
-/* What one dot may be off, as a share of |a b|; a split operand adds what its two parts cannot hold. */
+/* What one dot may be off, as a share of |a b|; a split operand adds what its two parts cannot
+ * hold. */
 static double dot_share(const bound *b, bool hard)
 {
     const int64_t terms = b->block->engine.layer->info.intermediate;
@@ -405,23 +464,27 @@ static double part_of(const fp8moe_recipe *r, double dot, double act_scale, doub
     return r->row_scale == FP8MOE_ROW_SCALE_ROUTER ? y * act_scale : y;
 }
 
-static interval part_interval(const fp8moe_recipe *r, double dot, double radius, double act_scale, double weight_scale)
+static interval part_interval(const fp8moe_recipe *r, double dot, double radius, double act_scale,
+                              double weight_scale)
 {
-    const double a = part_of(r, dot - radius, act_scale, weight_scale), c = part_of(r, dot + radius, act_scale, weight_scale);
+    const double a = part_of(r, dot - radius, act_scale, weight_scale),
+                 c = part_of(r, dot + radius, act_scale, weight_scale);
     return a < c ? (interval){a, c} : (interval){c, a};
 }
 
-static void bound_part(const batch *t, int64_t n, int64_t slot, int64_t h, double weight_scale, const double *dots,
-                       const double *radii, double variance, int64_t stride)
+static void bound_part(const batch *t, int64_t n, int64_t slot, int64_t h, double weight_scale,
+                       const double *dots, const double *radii, double variance, int64_t stride)
 {
     bound *const b = t->b;
     const fp8moe_recipe *const r = recipe_of(b);
     const row_scales *const s = &b->scales[slot];
-    const int64_t at = slot * b->block->engine.layer->info.hidden + h, reference = t->first[t->count] + n;
+    const int64_t at = slot * b->block->engine.layer->info.hidden + h,
+                  reference = t->first[t->count] + n;
     interval hull = {0, 0};
     for (int c = 0; c < s->count; c++) {
         const int64_t row = t->first[n] + c;
-        const interval v = part_interval(r, dots[row * stride], radii[row * stride], s->scale[c], weight_scale);
+        const interval v =
+            part_interval(r, dots[row * stride], radii[row * stride], s->scale[c], weight_scale);
         if (c == 0 || v.low < hull.low) hull.low = v.low;
         if (c == 0 || v.high > hull.high) hull.high = v.high;
     }
@@ -437,8 +500,9 @@ static void bound_part(const batch *t, int64_t n, int64_t slot, int64_t h, doubl
     b->part_expected_high[at] = v.high;
     for (int c = s->reference - 1; c <= s->reference + 1; c += 2) {
         if (c < 0 || c >= s->count) continue;
-        const double moved = part_of(r, dots[(t->first[n] + c) * stride], s->scale[c], weight_scale) -
-                             part_of(r, dots[(t->first[n] + s->reference) * stride], act_scale, weight_scale);
+        const double moved =
+            part_of(r, dots[(t->first[n] + c) * stride], s->scale[c], weight_scale) -
+            part_of(r, dots[(t->first[n] + s->reference) * stride], act_scale, weight_scale);
         variance += b->slack.silu_rate / 2 * moved * moved;
     }
     b->part_variance[at] = variance;
@@ -452,7 +516,8 @@ static void down_block(const expert_job *j, row_block *w)
     const kernels *const k = &layer->kernels;
     const int64_t rows = t->first[t->count] + t->count, inter = j->length;
     double *const squares = b->scratch + batch_doubles(layer) + w->worker * worker_doubles(layer);
-    double *const dots = squares + EXPERT_ROWS * inter, *const radii = dots + EXPERT_ROWS * BATCH_ROWS;
+    double *const dots = squares + EXPERT_ROWS * inter, *const radii =
+                                                            dots + EXPERT_ROWS * BATCH_ROWS;
     double *const variances = radii + EXPERT_ROWS * BATCH_ROWS;
     for (int64_t i = 0; i < w->rows * inter; i++) {
         w->weights[i] += layer->recipe.down_operand == FP8MOE_DOWN_SCALED_BF16X3 ? w->low[i] : 0;
@@ -480,24 +545,28 @@ static void bound_down(bound *b, const expert *wanted, const int64_t *members, i
     experts_each_down(&j);
     for (int64_t n = 0; n < count; n++) {
         slot_noise *const noise = &b->noise[e->members[n]];
-        for (int64_t h = 0; h < hidden; h++) noise->output_variance += b->part_variance[e->members[n] * hidden + h];
+        for (int64_t h = 0; h < hidden; h++)
+            noise->output_variance += b->part_variance[e->members[n] * hidden + h];
     }
 }
 
 /* ---- sum ---- */
 
-/* Running interval sum in the recipe's order; a sum whose order is unstated is taken as exact, with one
- * step of f32 for each addition. */
-static interval sum_interval(const bound *b, int64_t count, int64_t h, const double *low, const double *high, bool hard)
+/* Running interval sum in the recipe's order; a sum whose order is unstated is taken as exact, with
+ * one step of f32 for each addition. */
+static interval sum_interval(const bound *b, int64_t count, int64_t h, const double *low,
+                             const double *high, bool hard)
 {
     const fp8moe_recipe *const r = recipe_of(b);
-    const fp8moe_precision step = r->sum == FP8MOE_ROUND_BF16 ? FP8MOE_ROUND_BF16 : FP8MOE_ROUND_F64;
+    const fp8moe_precision step =
+        r->sum == FP8MOE_ROUND_BF16 ? FP8MOE_ROUND_BF16 : FP8MOE_ROUND_F64;
     interval sum = {0, 0};
     double magnitude = 0;
     for (int64_t n = 0; n < count; n++) {
         const bound_term *const term = &b->terms[n];
         const interval y = {low[term->source + h], high[term->source + h]};
-        const interval part = interval_round(r->slot_round, interval_times(y, (interval){term->weight, term->weight}));
+        const interval part = interval_round(
+            r->slot_round, interval_times(y, (interval){term->weight, term->weight}));
         const double a = magnitude_of(part.low), c = magnitude_of(part.high);
         sum = interval_round(step, (interval){sum.low + part.low, sum.high + part.high});
         magnitude += a > c ? a : c;
@@ -510,7 +579,8 @@ static double sum_variance(const bound *b, int64_t count, int64_t h)
 {
     double total = 0;
     for (int64_t n = 0; n < count; n++)
-        total += b->terms[n].joint_weight * b->terms[n].joint_weight * b->part_variance[b->terms[n].source + h];
+        total += b->terms[n].joint_weight * b->terms[n].joint_weight *
+                 b->part_variance[b->terms[n].source + h];
     return total;
 }
 
@@ -522,10 +592,12 @@ int64_t bound_terms(bound *b, int64_t token)
     for (int64_t n = 0; n < count; n++) {
         const contribution *const item = &b->block->items[n];
         bound_term *const term = &b->terms[n];
-        *term = (bound_term){.source = experts_source(e, item->slot) * hidden,
-                             .weight = by_router ? b->block->router_weight[item->slot] : item->weight};
+        *term =
+            (bound_term){.source = experts_source(e, item->slot) * hidden,
+                         .weight = by_router ? b->block->router_weight[item->slot] : item->weight};
         int64_t first = 0;
-        while (b->terms[first].source != term->source) first++;
+        while (b->terms[first].source != term->source)
+            first++;
         b->terms[first].joint_weight += term->weight;
     }
     return count;
@@ -536,11 +608,14 @@ static void bound_token(bound *b, int64_t token)
     const fp8moe_layer *const layer = b->block->engine.layer;
     const fp8moe_precision dtype = layer_output_precision(layer);
     const int64_t hidden = layer->info.hidden, count = bound_terms(b, token);
-    combine_sum(&layer->recipe, b->block->items, count, hidden, FP8MOE_ROUND_NONE, b->centre + token * hidden);
+    combine_sum(&layer->recipe, b->block->items, count, hidden, FP8MOE_ROUND_NONE,
+                b->centre + token * hidden);
     for (int64_t h = 0; h < hidden; h++) {
         const int64_t at = token * hidden + h;
-        const interval hard = interval_round(dtype, sum_interval(b, count, h, b->part_low, b->part_high, true));
-        const interval near = interval_round(dtype, sum_interval(b, count, h, b->part_expected_low, b->part_expected_high, false));
+        const interval hard =
+            interval_round(dtype, sum_interval(b, count, h, b->part_low, b->part_high, true));
+        const interval near = interval_round(
+            dtype, sum_interval(b, count, h, b->part_expected_low, b->part_expected_high, false));
         b->low[at] = hard.low;
         b->high[at] = hard.high;
         b->near_low[at] = near.low;
@@ -560,7 +635,8 @@ void bound_block(bound *b, moe_block *block, const bool *skip)
         int64_t count = members_of(b, own);
         if (!count) continue;
         bound_up_gate(b, own, count);
-        for (int64_t n = 0; n < count; n++) bound_activation(b, e->members[n]);
+        for (int64_t n = 0; n < count; n++)
+            bound_activation(b, e->members[n]);
         for (int64_t first = 0; first < count; first += BATCH) {
             /* the batch's own members overwrite the list */
             count = members_of(b, own);

@@ -8,7 +8,8 @@ static void sort_by_expert(contribution *items, int64_t count)
     for (int64_t i = 1; i < count; i++) {
         const contribution item = items[i];
         int64_t j = i;
-        for (; j > 0 && items[j - 1].expert > item.expert; j--) items[j] = items[j - 1];
+        for (; j > 0 && items[j - 1].expert > item.expert; j--)
+            items[j] = items[j - 1];
         items[j] = item;
     }
 }
@@ -28,8 +29,8 @@ static int64_t merge_duplicates(fp8moe_pairs pairs, contribution *items, int64_t
     return kept;
 }
 
-/* A gathered expert that weighs 0 adds nothing to a finite sum; what its NaN does is moe.c's to say, who
- * knows whether it was gathered at all. */
+/* A gathered expert that weighs 0 adds nothing to a finite sum; what its NaN does is moe.c's to
+ * say, who knows whether it was gathered at all. */
 static int64_t drop_zeros(contribution *items, int64_t count)
 {
     int64_t kept = 0;
@@ -49,7 +50,8 @@ int64_t combine_order(const fp8moe_recipe *recipe, contribution *items, int64_t 
 void combine_sum(const fp8moe_recipe *recipe, const contribution *items, int64_t count, int64_t n,
                  fp8moe_precision dtype, double *out)
 {
-    const fp8moe_precision step = recipe->order == FP8MOE_ORDER_UNSTATED ? FP8MOE_ROUND_F64 : recipe->sum;
+    const fp8moe_precision step =
+        recipe->order == FP8MOE_ORDER_UNSTATED ? FP8MOE_ROUND_F64 : recipe->sum;
     for (int64_t h = 0; h < n; h++) {
         double sum = 0;
         for (int64_t i = 0; i < count; i++) {

@@ -5,7 +5,8 @@
 #include <fp8moe/profile.h>
 #include <stdint.h>
 
-/* One contribution: an expert's output row and its router weight, all rounding of the weight done. */
+/* One contribution: an expert's output row and its router weight, all rounding of the weight done.
+ */
 typedef struct contribution {
     int64_t expert; /* local id */
     int64_t slot;

@@ -77,9 +77,9 @@ void fp8moe_compare_options_default(fp8moe_compare_options *options)
 typedef struct sums {
     const fp8moe_compare_options *options;
     fp8moe_comparison *out;
-    double unit; /* of the grid, for the row at hand */
-    double amax; /* of the row at hand, both sides */
-    double ee, gg, eg, dd;        /* squares and products over pairs finite on both sides */
+    double unit;                        /* of the grid, for the row at hand */
+    double amax;                        /* of the row at hand, both sides */
+    double ee, gg, eg, dd;              /* squares and products over pairs finite on both sides */
     double expected_square, got_square; /* over each side's own finite elements */
     int64_t expected_finite, got_finite, measured, within, tiny;
     double worst_key[FP8MOE_WORST_COUNT];
@@ -94,10 +94,13 @@ static void note_place(int64_t *row, int64_t *column, int64_t at_row, int64_t at
     *column = at_column;
 }
 
-static void add_side(double value, int64_t *nan, int64_t *inf, int64_t *finite, double *square, double *max)
+static void add_side(double value, int64_t *nan, int64_t *inf, int64_t *finite, double *square,
+                     double *max)
 {
-    if (isnan(value)) ++*nan;
-    else if (isinf(value)) ++*inf;
+    if (isnan(value))
+        ++*nan;
+    else if (isinf(value))
+        ++*inf;
     else {
         ++*finite;
         *square += value * value;
@@ -107,18 +110,22 @@ static void add_side(double value, int64_t *nan, int64_t *inf, int64_t *finite, 
 
 static void add_upstream(fp8moe_comparison *out, float expected, float got)
 {
-    const float ulp = fp8moe_upstream_ulp(expected, got), relative = fp8moe_upstream_relative(expected, got);
-    if (isnan(ulp) || (double)ulp > out->upstream_ulp) out->upstream_ulp = (double)ulp; /* a NaN stays: nothing is above it */
+    const float ulp = fp8moe_upstream_ulp(expected, got),
+                relative = fp8moe_upstream_relative(expected, got);
+    if (isnan(ulp) || (double)ulp > out->upstream_ulp)
+        out->upstream_ulp = (double)ulp; /* a NaN stays: nothing is above it */
     if ((double)relative > out->upstream_relative) out->upstream_relative = (double)relative;
 }
 
-/* Insert into the list of the worst by distance as a share of the row's amax; of equals the first stays. */
+/* Insert into the list of the worst by distance as a share of the row's amax; of equals the first
+ * stays. */
 static void keep_worst(sums *s, fp8moe_worst pair)
 {
     fp8moe_comparison *const out = s->out;
     const double key = fabs(pair.got - pair.expected) / s->amax;
     int at = out->worst_count;
-    while (at > 0 && s->worst_key[at - 1] < key) at--;
+    while (at > 0 && s->worst_key[at - 1] < key)
+        at--;
     if (at == FP8MOE_WORST_COUNT) return;
     if (out->worst_count < FP8MOE_WORST_COUNT) out->worst_count++;
     for (int i = out->worst_count - 1; i > at; i--) {
@@ -133,7 +140,8 @@ static void add_finite(sums *s, int64_t row, int64_t column, double expected, do
 {
     fp8moe_comparison *const out = s->out;
     const double off = fabs(got - expected);
-    const uint8_t expected_code = e4m3fn_encode(expected / s->unit), got_code = e4m3fn_encode(got / s->unit);
+    const uint8_t expected_code = e4m3fn_encode(expected / s->unit),
+                  got_code = e4m3fn_encode(got / s->unit);
     const int fp8 = abs(e4m3_ordinal(expected_code) - e4m3_ordinal(got_code));
     const int32_t bf16 = bf16_distance(expected, got);
     s->measured++;
@@ -159,7 +167,8 @@ static void add_finite(sums *s, int64_t row, int64_t column, double expected, do
 static void add_pair(sums *s, int64_t row, int64_t column, double expected, double got)
 {
     fp8moe_comparison *const out = s->out;
-    add_side(expected, &out->expected_nan, &out->expected_inf, &s->expected_finite, &s->expected_square, &out->expected_max);
+    add_side(expected, &out->expected_nan, &out->expected_inf, &s->expected_finite,
+             &s->expected_square, &out->expected_max);
     add_side(got, &out->got_nan, &out->got_inf, &s->got_finite, &s->got_square, &out->got_max);
     add_upstream(out, (float)expected, (float)got);
     if (expected == 0 && got == 0) {
@@ -177,7 +186,8 @@ static void add_pair(sums *s, int64_t row, int64_t column, double expected, doub
         return;
     }
     out->nonfinite_differs++;
-    note_place(&out->first_nonfinite_differs_row, &out->first_nonfinite_differs_column, row, column);
+    note_place(&out->first_nonfinite_differs_row, &out->first_nonfinite_differs_column, row,
+               column);
 }
 
 static double finite_amax(const double *a, const double *b, int64_t n)
@@ -191,7 +201,8 @@ static double finite_amax(const double *a, const double *b, int64_t n)
 }
 
 /* Each row of both sides in turn: `row` [2 * columns] is scratch. */
-static void read_rows(const fp8moe_tensor *expected, const fp8moe_tensor *got, int64_t row, double *scratch)
+static void read_rows(const fp8moe_tensor *expected, const fp8moe_tensor *got, int64_t row,
+                      double *scratch)
 {
     const int64_t columns = expected->shape[1];
     fp8moe_tensor_read_f64(expected, row * columns, columns, scratch);
@@ -208,7 +219,8 @@ static double tensor_amax(const fp8moe_tensor *expected, const fp8moe_tensor *go
     return amax;
 }
 
-static void add_rows(sums *s, const fp8moe_tensor *expected, const fp8moe_tensor *got, double *scratch)
+static void add_rows(sums *s, const fp8moe_tensor *expected, const fp8moe_tensor *got,
+                     double *scratch)
 {
     const int64_t columns = expected->shape[1];
     const bool whole = s->options->grid == FP8MOE_GRID_TENSOR;
@@ -218,7 +230,8 @@ static void add_rows(sums *s, const fp8moe_tensor *expected, const fp8moe_tensor
         s->amax = finite_amax(scratch, scratch + columns, columns);
         s->unit = s->options->grid == FP8MOE_GRID_UNSCALED ? 1 : (whole ? amax : s->amax) / FP8_MAX;
         if (!(s->unit > 0)) s->unit = 1;
-        for (int64_t c = 0; c < columns; c++) add_pair(s, row, c, scratch[c], scratch[columns + c]);
+        for (int64_t c = 0; c < columns; c++)
+            add_pair(s, row, c, scratch[c], scratch[columns + c]);
     }
 }
 
@@ -237,7 +250,8 @@ static fp8moe_distribution distribution_of(const int64_t *counts, int64_t size, 
 {
     fp8moe_distribution d = {0};
     if (!total) return d;
-    for (int64_t i = 0; i < size; i++) d.mean += (double)i * (double)counts[i] / (double)total;
+    for (int64_t i = 0; i < size; i++)
+        d.mean += (double)i * (double)counts[i] / (double)total;
     d.p50 = (double)rank_value(counts, size, ceil_div(total, 2));
     d.p99 = (double)rank_value(counts, size, total - total / 100);
     d.p999 = (double)rank_value(counts, size, total - total / 1000);
@@ -250,7 +264,8 @@ static void conclude(sums *s)
     fp8moe_comparison *const out = s->out;
     const int64_t judged = out->count - out->padding;
     out->identical_share = judged ? (double)out->identical / (double)judged : 1;
-    out->expected_rms = s->expected_finite ? sqrt(s->expected_square / (double)s->expected_finite) : 0;
+    out->expected_rms =
+        s->expected_finite ? sqrt(s->expected_square / (double)s->expected_finite) : 0;
     out->got_rms = s->got_finite ? sqrt(s->got_square / (double)s->got_finite) : 0;
     out->rel_l2 = sqrt(s->dd) / sqrt(s->ee);
     out->cosine = s->eg / (sqrt(s->ee) * sqrt(s->gg));
@@ -269,7 +284,8 @@ static void conclude(sums *s)
 static int leading_ones(const fp8moe_tensor *t)
 {
     int ones = 0;
-    while (ones < t->rank && t->shape[ones] == 1) ones++;
+    while (ones < t->rank && t->shape[ones] == 1)
+        ones++;
     return ones;
 }
 
@@ -282,31 +298,39 @@ static bool same_shape(const fp8moe_tensor *a, const fp8moe_tensor *b)
     return true;
 }
 
-static fp8moe_status check_pair(const fp8moe_tensor *expected, const fp8moe_tensor *got, fp8moe_error *err)
+static fp8moe_status check_pair(const fp8moe_tensor *expected, const fp8moe_tensor *got,
+                                fp8moe_error *err)
 {
     char a[96], b[96];
     for (int i = 0; i < 2; i++) {
         const fp8moe_tensor *const t = i ? got : expected;
         if (!fp8moe_dtype_is_numeric(t->dtype))
-            return fail(err, FP8MOE_ERR_DTYPE, "dtype %s cannot be compared as numbers", fp8moe_dtype_name(t->dtype));
+            return fail(err, FP8MOE_ERR_DTYPE, "dtype %s cannot be compared as numbers",
+                        fp8moe_dtype_name(t->dtype));
     }
     if (same_shape(expected, got)) return FP8MOE_OK;
-    return fail(err, FP8MOE_ERR_SHAPE, "shapes %s and %s differ", fp8moe_tensor_shape_text(expected, a, sizeof a),
+    return fail(err, FP8MOE_ERR_SHAPE, "shapes %s and %s differ",
+                fp8moe_tensor_shape_text(expected, a, sizeof a),
                 fp8moe_tensor_shape_text(got, b, sizeof b));
 }
 
 fp8moe_status fp8moe_compare(const fp8moe_tensor *expected, const fp8moe_tensor *got,
-                             const fp8moe_compare_options *options, fp8moe_comparison *out, fp8moe_error *err)
+                             const fp8moe_compare_options *options, fp8moe_comparison *out,
+                             fp8moe_error *err)
 {
     fp8moe_tensor expected_rows, got_rows;
     TRY(check_pair(expected, got, err));
     TRY(fp8moe_tensor_as_rows(expected, &expected_rows, err));
     TRY(fp8moe_tensor_as_rows(got, &got_rows, err));
     const int64_t columns = expected_rows.shape[1];
-    *out = (fp8moe_comparison){.rows = expected_rows.shape[0], .columns = columns, .grid = options->grid,
+    *out = (fp8moe_comparison){.rows = expected_rows.shape[0],
+                               .columns = columns,
+                               .grid = options->grid,
                                .count = fp8moe_tensor_count(expected),
-                               .first_nonfinite_row = -1, .first_nonfinite_column = -1,
-                               .first_nonfinite_differs_row = -1, .first_nonfinite_differs_column = -1};
+                               .first_nonfinite_row = -1,
+                               .first_nonfinite_column = -1,
+                               .first_nonfinite_differs_row = -1,
+                               .first_nonfinite_differs_column = -1};
     sums *const s = calloc(1, sizeof *s);
     double *const scratch = calloc((size_t)columns + 1, 2 * sizeof *scratch);
     fp8moe_status status = FP8MOE_OK;
@@ -316,7 +340,8 @@ fp8moe_status fp8moe_compare(const fp8moe_tensor *expected, const fp8moe_tensor 
         add_rows(s, &expected_rows, &got_rows, scratch);
         conclude(s);
     } else {
-        status = fail(err, FP8MOE_ERR_NOMEM, "out of memory for comparing rows of %lld", (long long)columns);
+        status = fail(err, FP8MOE_ERR_NOMEM, "out of memory for comparing rows of %lld",
+                      (long long)columns);
     }
     free(s);
     free(scratch);
@@ -325,5 +350,6 @@ fp8moe_status fp8moe_compare(const fp8moe_tensor *expected, const fp8moe_tensor 
 
 bool fp8moe_comparison_same(const fp8moe_comparison *comparison)
 {
-    return comparison->nonfinite_differs == 0 && comparison->identical_share >= 0.99 && comparison->beyond == 0;
+    return comparison->nonfinite_differs == 0 && comparison->identical_share >= 0.99 &&
+           comparison->beyond == 0;
 }

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Tried in this order; safetensors last, as its first bytes say least. */
-static const dump_format *const formats[] = {&dump_npy, &dump_pt, &dump_npz, &dump_safetensors};
+/* Of equally sure ones the first reads the file: a .pt file is a zip archive like npz, and more. */
+static const dump_format *const formats[] = {&dump_safetensors, &dump_npy, &dump_pt, &dump_npz};
 
 static fp8moe_status no_memory(fp8moe_error *err)
 {
@@ -156,11 +156,14 @@ fp8moe_status dump_index_names(fp8moe_dump *dump, fp8moe_error *err)
 
 static fp8moe_status find_format(fp8moe_dump *dump, fp8moe_error *err)
 {
-    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)
-        if (formats[i]->probe(&dump->file)) {
-            dump->format = formats[i];
-            return FP8MOE_OK;
-        }
+    probe_result surest = PROBE_NO;
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
+        const probe_result sure = formats[i]->probe(&dump->file);
+        if (sure <= surest) continue;
+        surest = sure;
+        dump->format = formats[i];
+    }
+    if (surest > PROBE_NO) return FP8MOE_OK;
     static const char lfs[] = "version https://git-lfs";
     if (dump->file.size > (int64_t)sizeof lfs && !memcmp(dump->file.data, lfs, sizeof lfs - 1))
         return fail_at(err, FP8MOE_ERR_FORMAT, NULL, 0,

@@ -21,11 +21,15 @@ typedef struct dump_entry {
     int64_t packed_at;    /* ... and where in them the first element stands */
 } dump_entry;
 
+/* A format without a mark of its own can only guess: the length at the start of a safetensors file
+ * may begin with the bytes of a pickle. */
+typedef enum probe_result { PROBE_NO, PROBE_MAYBE, PROBE_SURE } probe_result;
+
 typedef struct dump_format {
     const char *name;
 
-    /* Whether the content is of this format, by its first bytes. */
-    bool (*probe)(const file_view *file);
+    /* Whether the content is of this format. The surest format reads the file. */
+    probe_result (*probe)(const file_view *file);
 
     /* Read the structure and add every tensor and text pair. What it leaves in dump->state,
      * close() frees, also after a failure. */

@@ -299,9 +299,9 @@ fp8moe_status npy_read_header(const uint8_t *data, int64_t size, int64_t total, 
     return FP8MOE_OK;
 }
 
-static bool probe(const file_view *file)
+static probe_result probe(const file_view *file)
 {
-    return npy_probe(file->data, file->size);
+    return npy_probe(file->data, file->size) ? PROBE_SURE : PROBE_NO;
 }
 
 static fp8moe_status open_file(fp8moe_dump *dump, fp8moe_error *err)

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool probe(const file_view *file)
+static probe_result probe(const file_view *file)
 {
-    return zip_probe(file->data, file->size);
+    return zip_probe(file->data, file->size) ? PROBE_SURE : PROBE_NO;
 }
 
 /* The array's name in the dump's memory: the entry's without ".npy"; NULL out of memory. */

@@ -654,19 +654,25 @@ static bool holds_pickle(const file_view *file)
     return found;
 }
 
-/* torch before 1.6, and whoever pickles without torch, starts with the protocol. The length of a
- * safetensors header, 640 bytes say, may begin alike. */
-static bool is_bare_pickle(const file_view *file)
+/* What torch before 1.6 starts its files with: protocol 2 and a magic number. */
+static bool is_legacy(const file_view *file)
 {
-    static const uint8_t high_bytes[4] = {0};
-    if (file->size <= 2 || file->data[0] != 0x80 || file->data[1] < 2 || file->data[1] > 5) return false;
-    return file->size < 9 || file->data[8] != '{' || memcmp(file->data + 4, high_bytes, sizeof high_bytes) != 0;
+    static const uint8_t start[] = {0x80, 0x02, 0x8A, 0x0A, 0x6C, 0xFC, 0x9C,
+                                    0x46, 0xF9, 0x20, 0x6A, 0xA8, 0x50};
+    return file->size > (int64_t)sizeof start && memcmp(file->data, start, sizeof start) == 0;
 }
 
-static bool probe(const file_view *file)
+/* Whoever pickles without torch starts with the protocol alone. */
+static bool is_bare_pickle(const file_view *file)
 {
-    if (is_bare_pickle(file)) return true;
-    return zip_probe(file->data, file->size) && holds_pickle(file);
+    return file->size > 2 && file->data[0] == 0x80 && file->data[1] >= 2 && file->data[1] <= 5;
+}
+
+static probe_result probe(const file_view *file)
+{
+    if (is_legacy(file)) return PROBE_SURE;
+    if (zip_probe(file->data, file->size)) return holds_pickle(file) ? PROBE_SURE : PROBE_NO;
+    return is_bare_pickle(file) ? PROBE_MAYBE : PROBE_NO;
 }
 
 static fp8moe_status find_pickle(reader *r, size_t *index)
@@ -719,18 +725,14 @@ static fp8moe_status read_pickle(reader *r, size_t index)
 
 static fp8moe_status open_file(fp8moe_dump *dump, fp8moe_error *err)
 {
-    static const uint8_t torch_magic[] = {0x8A, 0x0A, 0x6C, 0xFC, 0x9C, 0x46,
-                                          0xF9, 0x20, 0x6A, 0xA8, 0x50};
     reader r = {.dump = dump, .err = err};
     size_t index = 0;
-    if (is_bare_pickle(&dump->file)) {
-        const bool torch = dump->file.size > (int64_t)sizeof torch_magic + 2 &&
-                           memcmp(dump->file.data + 2, torch_magic, sizeof torch_magic) == 0;
-        return fail_at(
-            err, FP8MOE_ERR_UNSUPPORTED, NULL, 0, "%s: load it and torch.save() it again",
-            torch ? "a .pt file in the format of torch before 1.6, one pickle without zip"
-                  : "a bare Python pickle, not a zip-based .pt");
-    }
+    if (!zip_probe(dump->file.data, dump->file.size))
+        return fail_at(err, FP8MOE_ERR_UNSUPPORTED, NULL, 0,
+                       "%s: load it and torch.save() it again",
+                       is_legacy(&dump->file)
+                           ? "a .pt file in the format of torch before 1.6, one pickle without zip"
+                           : "a bare Python pickle, not a zip-based .pt");
     dump->state = r.kept = arena_alloc(&dump->memory, sizeof *r.kept);
     if (!r.kept) return no_memory(&r);
     TRY(zip_open(dump->file.data, dump->file.size, &r.kept->archive, err));

@@ -25,12 +25,15 @@ typedef struct data_range {
 
 /* ---- reading the header ---- */
 
-/* The format has no mark of its own: a header that starts as one, or a length that fits the file.
- */
-static bool probe(const file_view *file)
+/* The format has no mark of its own: sure is a header that starts as one and a length that can be
+ * one, and one of them alone is enough to say what is wrong with the other. */
+static probe_result probe(const file_view *file)
 {
-    if (file->size <= LENGTH_BYTES) return false;
-    return file->data[LENGTH_BYTES] == '{' || load_le64(file->data) <= (uint64_t)file->size;
+    if (file->size <= LENGTH_BYTES) return PROBE_NO;
+    const uint64_t length = load_le64(file->data);
+    const bool brace = file->data[LENGTH_BYTES] == '{';
+    if (brace && length <= (uint64_t)LIMIT_JSON_BYTES) return PROBE_SURE;
+    return brace || length <= (uint64_t)file->size ? PROBE_MAYBE : PROBE_NO;
 }
 
 static fp8moe_status check_length(const file_view *file, int64_t *length, fp8moe_error *err)

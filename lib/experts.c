@@ -64,11 +64,13 @@ fp8moe_status engine_open(engine *e, const fp8moe_layer *layer, int64_t tokens, 
     c->act_scale = room(&missing, slots, sizeof(double));
     c->expert_output = room(&missing, slots * hidden, sizeof(double));
     e->gathered = room(&missing, slots * wide, sizeof(double));
-    e->gathered_low = room(&missing, layer->recipe.down_operand == FP8MOE_DOWN_SCALED_BF16X3 ? slots * wide : 1,
-                           sizeof(double));
+    e->gathered_low =
+        room(&missing, layer->recipe.down_operand == FP8MOE_DOWN_SCALED_BF16X3 ? slots * wide : 1,
+             sizeof(double));
     e->members = room(&missing, slots, sizeof(int64_t));
     e->row_scratch = room(&missing, layer->config.threads * e->row_scratch_size, sizeof(double));
-    if (missing) return fail(err, FP8MOE_ERR_NOMEM, "out of memory for %zu bytes of intermediates", missing);
+    if (missing)
+        return fail(err, FP8MOE_ERR_NOMEM, "out of memory for %zu bytes of intermediates", missing);
     if (!layer->config.shuffle_sums) return FP8MOE_OK;
     TRY(shuffle_init(&e->shuffle_hidden, layer->config.shuffle_seed, hidden, err));
     return shuffle_init(&e->shuffle_inter, layer->config.shuffle_seed + 1, inter, err);
@@ -77,10 +79,12 @@ fp8moe_status engine_open(engine *e, const fp8moe_layer *layer, int64_t tokens, 
 void engine_close(engine *e)
 {
     chunk *const c = &e->chunk;
-    void *const all[] = {c->x_codes,   c->x_scale,   c->x,           c->local,      c->up_gate,
-                         c->activation, c->act_codes, c->act_scale,   c->expert_output,
-                         e->gathered,  e->gathered_low, e->members,   e->row_scratch};
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) free(all[i]);
+    void *const all[] = {
+        c->x_codes,      c->x_scale,   c->x,          c->local,         c->up_gate,
+        c->activation,   c->act_codes, c->act_scale,  c->expert_output, e->gathered,
+        e->gathered_low, e->members,   e->row_scratch};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        free(all[i]);
     shuffle_free(&e->shuffle_hidden);
     shuffle_free(&e->shuffle_inter);
 }
@@ -88,7 +92,8 @@ void engine_close(engine *e)
 void engine_begin(engine *e, int64_t first, int64_t tokens)
 {
     const fp8moe_layer *const layer = e->layer;
-    const int64_t hidden = layer->info.hidden, inter = layer->info.intermediate, top_k = layer->info.top_k;
+    const int64_t hidden = layer->info.hidden, inter = layer->info.intermediate,
+                  top_k = layer->info.top_k;
     const size_t slots = (size_t)(tokens * (top_k + 1));
     chunk *const c = &e->chunk;
     c->first = first;
@@ -110,7 +115,8 @@ static void quantise_tokens(void *context, int64_t first, int64_t last, int work
     const fp8moe_layer *const layer = e->layer;
     const fp8moe_recipe *const r = &layer->recipe;
     const int64_t hidden = layer->info.hidden;
-    const fp8moe_precision steps = quant_steps(layer->target, r->input_cast, layer->input_precision);
+    const fp8moe_precision steps =
+        quant_steps(layer->target, r->input_cast, layer->input_precision);
     (void)worker;
     for (int64_t t = first; t < last; t++) {
         double *const x = e->chunk.x + t * hidden;
@@ -147,7 +153,9 @@ int64_t experts_source(const engine *e, int64_t slot)
     for (int stage = FP8MOE_STAGE_UP_GATE; stage <= FP8MOE_STAGE_ACT_SCALE; stage++)
         if (fp8moe_tensor_present(&layer->from[stage])) return slot;
     for (int64_t i = slot - slot % layer->info.top_k; i < slot; i++)
-        if (c->local[i] >= 0 && layer_expert(layer, c->local[i]) == layer_expert(layer, c->local[slot])) return i;
+        if (c->local[i] >= 0 &&
+            layer_expert(layer, c->local[i]) == layer_expert(layer, c->local[slot]))
+            return i;
     return slot;
 }
 
@@ -169,7 +177,8 @@ static void copy_to_twins(engine *e, void *rows, size_t row_bytes)
         if (e->chunk.local[slot] < 0) continue;
         const int64_t source = experts_source(e, slot);
         if (source != slot)
-            memcpy((char *)rows + (size_t)slot * row_bytes, (const char *)rows + (size_t)source * row_bytes, row_bytes);
+            memcpy((char *)rows + (size_t)slot * row_bytes,
+                   (const char *)rows + (size_t)source * row_bytes, row_bytes);
     }
 }
 
@@ -181,17 +190,24 @@ int64_t experts_token(const engine *e, int64_t slot)
 
 /* ---- dots ---- */
 
-double experts_scaled(fp8moe_precision dot_round, fp8moe_scale_form scale, fp8moe_precision out, double dot,
-                      double a_scale, double b_scale)
+double experts_scaled(fp8moe_precision dot_round, fp8moe_scale_form scale, fp8moe_precision out,
+                      double dot, double a_scale, double b_scale)
 {
     /* + 0.0: a GEMM may give -0 where a plain sum gives +0 */
     double d = dot + 0.0;
     if (dot_round != FP8MOE_ROUND_F64) d = round_to(dot_round, round_f32(d));
     switch (scale) {
-    case FP8MOE_SCALE_NONE: break;
-    case FP8MOE_SCALE_F32: d *= round_f32(a_scale * b_scale); break;
-    case FP8MOE_SCALE_BF16: d *= round_bf16(a_scale * b_scale); break;
-    case FP8MOE_SCALE_SEQUENTIAL: d = round_f32(d * a_scale) * b_scale; break;
+    case FP8MOE_SCALE_NONE:
+        break;
+    case FP8MOE_SCALE_F32:
+        d *= round_f32(a_scale * b_scale);
+        break;
+    case FP8MOE_SCALE_BF16:
+        d *= round_bf16(a_scale * b_scale);
+        break;
+    case FP8MOE_SCALE_SEQUENTIAL:
+        d = round_f32(d * a_scale) * b_scale;
+        break;
     }
     return round_to(out, d);
 }
@@ -234,7 +250,8 @@ static void each_up_gate(void *context, int64_t first, int64_t last, int worker)
         b.rows = min_i64(ROWS, inter - row);
         b.row = (is_up ? inter : 0) + row;
         for (int64_t i = 0; i < b.rows; i++)
-            b.scale[i] = weights_row(&j->engine->layer->reader, m, row + i, b.weights + i * j->length, codes);
+            b.scale[i] = weights_row(&j->engine->layer->reader, m, row + i,
+                                     b.weights + i * j->length, codes);
         j->visit(j, &b);
     }
 }
@@ -244,7 +261,8 @@ void experts_each_up_gate(expert_job *j)
     const fp8moe_layer *const layer = j->engine->layer;
     j->length = layer->info.hidden;
     j->shuffle = &j->engine->shuffle_hidden;
-    parallel_for(j->threads ? j->threads : layer->config.threads, 2 * ceil_div(layer->info.intermediate, ROWS), each_up_gate, j);
+    parallel_for(j->threads ? j->threads : layer->config.threads,
+                 2 * ceil_div(layer->info.intermediate, ROWS), each_up_gate, j);
 }
 
 static void up_gate_block(const expert_job *j, row_block *b)
@@ -303,7 +321,8 @@ double experts_silu(const fp8moe_recipe *r, double gate)
     return round_to(r->silu, own_silu(gate));
 }
 
-/* A device's silu, where one is imitated: some values a step off, the same ones for equal inputs. */
+/* A device's silu, where one is imitated: some values a step off, the same ones for equal inputs.
+ */
 static double imitate_silu(const engine *e, int64_t slot, int64_t i, double silu)
 {
     const fp8moe_config *const c = &e->layer->config;
@@ -311,7 +330,8 @@ static double imitate_silu(const engine *e, int64_t slot, int64_t i, double silu
     uint64_t state = c->shuffle_seed;
     const int64_t local = e->layer->config.replicate_expert ? 0 : e->chunk.local[slot];
     const int64_t place[] = {e->chunk.first + experts_token(e, slot), local, i};
-    for (int n = 0; n < 3; n++) state = shuffle_next(&state) ^ (uint64_t)place[n];
+    for (int n = 0; n < 3; n++)
+        state = shuffle_next(&state) ^ (uint64_t)place[n];
     const double draw = (double)(shuffle_next(&state) >> 11) * 0x1p-53;
     if (draw >= c->silu_step_rate) return silu;
     return interval_step(e->layer->recipe.silu, silu, draw < c->silu_step_rate / 2 ? 1 : -1);
@@ -337,7 +357,8 @@ static void activate_slots(void *context, int64_t first, int64_t last, int worke
 
 void experts_activate(engine *e)
 {
-    parallel_for(e->layer->config.threads, e->chunk.tokens * e->layer->info.top_k, activate_slots, e);
+    parallel_for(e->layer->config.threads, e->chunk.tokens * e->layer->info.top_k, activate_slots,
+                 e);
     copy_to_twins(e, e->chunk.activation, (size_t)e->layer->info.intermediate * sizeof(double));
 }
 
@@ -351,8 +372,12 @@ static void requantise_slot(engine *e, const expert *own, int64_t slot)
     const fp8moe_precision steps = quant_steps(layer->target, r->intermediate_cast, r->product);
     double *const scale = &e->chunk.act_scale[slot];
     switch (r->intermediate) {
-    case FP8MOE_INTERMEDIATE_KEPT: *scale = 1; break;
-    case FP8MOE_INTERMEDIATE_FP8_ROW: *scale = quant_row(layer->target, steps, p, inter, codes); break;
+    case FP8MOE_INTERMEDIATE_KEPT:
+        *scale = 1;
+        break;
+    case FP8MOE_INTERMEDIATE_FP8_ROW:
+        *scale = quant_row(layer->target, steps, p, inter, codes);
+        break;
     case FP8MOE_INTERMEDIATE_FP8_STATIC:
         *scale = own->w2_input_scale;
         quant_static(layer->target, r->intermediate_cast, *scale, p, inter, codes);
@@ -375,7 +400,8 @@ static void requantise_slots(void *context, int64_t first, int64_t last, int wor
 
 void experts_requantise(engine *e)
 {
-    parallel_for(e->layer->config.threads, e->chunk.tokens * e->layer->info.top_k, requantise_slots, e);
+    parallel_for(e->layer->config.threads, e->chunk.tokens * e->layer->info.top_k, requantise_slots,
+                 e);
 }
 
 /* ---- down ---- */
@@ -383,12 +409,18 @@ void experts_requantise(engine *e)
 double experts_operand(fp8moe_down_operand form, double value, double *low)
 {
     switch (form) {
-    case FP8MOE_DOWN_SCALED_F32: return round_f32(value);
-    case FP8MOE_DOWN_SCALED_TF32: return round_tf32(value);
-    case FP8MOE_DOWN_SCALED_BF16: return round_bf16(value);
-    case FP8MOE_DOWN_SCALED_BF16X3: *low = round_bf16(value - round_bf16(value)); return round_bf16(value);
+    case FP8MOE_DOWN_SCALED_F32:
+        return round_f32(value);
+    case FP8MOE_DOWN_SCALED_TF32:
+        return round_tf32(value);
+    case FP8MOE_DOWN_SCALED_BF16:
+        return round_bf16(value);
+    case FP8MOE_DOWN_SCALED_BF16X3:
+        *low = round_bf16(value - round_bf16(value));
+        return round_bf16(value);
     case FP8MOE_DOWN_CODE:
-    case FP8MOE_DOWN_WEIGHT: break;
+    case FP8MOE_DOWN_WEIGHT:
+        break;
     }
     return value;
 }
@@ -406,24 +438,29 @@ static void gather_activation(engine *e, int64_t count)
         const int64_t slot = e->members[n];
         double *const out = e->gathered + n * inter;
         if (r->intermediate != FP8MOE_INTERMEDIATE_KEPT) {
-            e->layer->kernels.decode(out, e->chunk.act_codes + slot * inter, e->layer->reader.table, inter);
+            e->layer->kernels.decode(out, e->chunk.act_codes + slot * inter, e->layer->reader.table,
+                                     inter);
             continue;
         }
         double unused, *const low = e->gathered_low + n * inter;
         const bool split = r->down_operand == FP8MOE_DOWN_SCALED_BF16X3;
         for (int64_t i = 0; i < inter; i++)
-            out[i] = experts_operand(r->down_operand, e->chunk.activation[slot * inter + i], split ? low + i : &unused);
+            out[i] = experts_operand(r->down_operand, e->chunk.activation[slot * inter + i],
+                                     split ? low + i : &unused);
     }
 }
 
-double experts_down_row(const engine *e, const expert *own, int64_t row, double *out, double *low, uint8_t *codes)
+double experts_down_row(const engine *e, const expert *own, int64_t row, double *out, double *low,
+                        uint8_t *codes)
 {
     const fp8moe_down_operand form = e->layer->recipe.down_operand;
     const double scale = weights_row(&e->layer->reader, &own->down, row, out, codes);
     if (!scales_weights_first(form)) return scale;
     /* tf32 and split operands are read from an f32 tensor; bf16(code * s2) is rounded once. */
-    const fp8moe_precision held = form == FP8MOE_DOWN_SCALED_BF16 ? FP8MOE_ROUND_BF16 : FP8MOE_ROUND_F32;
-    for (int64_t i = 0; i < own->down.cols; i++) out[i] = experts_operand(form, round_to(held, out[i] * scale), &low[i]);
+    const fp8moe_precision held =
+        form == FP8MOE_DOWN_SCALED_BF16 ? FP8MOE_ROUND_BF16 : FP8MOE_ROUND_F32;
+    for (int64_t i = 0; i < own->down.cols; i++)
+        out[i] = experts_operand(form, round_to(held, out[i] * scale), &low[i]);
     return 1;
 }
 
@@ -437,8 +474,8 @@ static void each_down(void *context, int64_t first, int64_t last, int worker)
         b.row = n * ROWS;
         b.rows = min_i64(ROWS, hidden - b.row);
         for (int64_t i = 0; i < b.rows; i++)
-            b.scale[i] = experts_down_row(j->engine, j->expert, b.row + i, b.weights + i * j->length,
-                                          b.low + i * j->length, codes);
+            b.scale[i] = experts_down_row(j->engine, j->expert, b.row + i,
+                                          b.weights + i * j->length, b.low + i * j->length, codes);
         j->visit(j, &b);
     }
 }
@@ -448,7 +485,8 @@ void experts_each_down(expert_job *j)
     const fp8moe_layer *const layer = j->engine->layer;
     j->length = layer->info.intermediate;
     j->shuffle = &j->engine->shuffle_inter;
-    parallel_for(j->threads ? j->threads : layer->config.threads, ceil_div(layer->info.hidden, ROWS), each_down, j);
+    parallel_for(j->threads ? j->threads : layer->config.threads,
+                 ceil_div(layer->info.hidden, ROWS), each_down, j);
 }
 
 /* A split dot: high * high + high * low + low * high. */
@@ -458,7 +496,8 @@ static void add_split_dots(const expert_job *j, row_block *b)
     const double *const pairs[2][2] = {{e->gathered, b->low}, {e->gathered_low, b->weights}};
     for (int p = 0; p < 2; p++) {
         experts_dot(j, b->more, pairs[p][0], pairs[p][1], b->rows);
-        for (int64_t i = 0; i < j->count * b->rows; i++) b->dots[i] += b->more[i];
+        for (int64_t i = 0; i < j->count * b->rows; i++)
+            b->dots[i] += b->more[i];
     }
 }
 
@@ -468,8 +507,10 @@ double experts_down_scaled(const fp8moe_recipe *r, double dot, double act_scale,
         return experts_scaled(r->down_round, FP8MOE_SCALE_NONE, r->down_out, dot, 1, 1);
     const bool undone_here =
         r->row_scale == FP8MOE_ROW_SCALE_DOWN && r->intermediate != FP8MOE_INTERMEDIATE_FP8_EAGER;
-    const fp8moe_scale_form form = r->row_scale == FP8MOE_ROW_SCALE_DOWN ? r->scale : FP8MOE_SCALE_F32;
-    return experts_scaled(r->down_round, form, r->down_out, dot, undone_here ? act_scale : 1, scale);
+    const fp8moe_scale_form form =
+        r->row_scale == FP8MOE_ROW_SCALE_DOWN ? r->scale : FP8MOE_SCALE_F32;
+    return experts_scaled(r->down_round, form, r->down_out, dot, undone_here ? act_scale : 1,
+                          scale);
 }
 
 static void down_block(const expert_job *j, row_block *b)
@@ -481,8 +522,8 @@ static void down_block(const expert_job *j, row_block *b)
     if (r->down_operand == FP8MOE_DOWN_SCALED_BF16X3) add_split_dots(j, b);
     for (int64_t n = 0; n < j->count; n++)
         for (int64_t i = 0; i < b->rows; i++)
-            e->chunk.expert_output[e->members[n] * hidden + b->row + i] =
-                experts_down_scaled(r, b->dots[n * b->rows + i], e->chunk.act_scale[e->members[n]], b->scale[i]);
+            e->chunk.expert_output[e->members[n] * hidden + b->row + i] = experts_down_scaled(
+                r, b->dots[n * b->rows + i], e->chunk.act_scale[e->members[n]], b->scale[i]);
 }
 
 static void down_of(engine *e, const expert *wanted, int64_t count)
@@ -517,7 +558,8 @@ void experts_spare(engine *e, int64_t local)
 {
     const expert *const own = layer_expert(e->layer, local);
     const int64_t tokens = e->chunk.tokens, routed = tokens * e->layer->info.top_k;
-    for (int64_t t = 0; t < tokens; t++) e->members[t] = routed + t;
+    for (int64_t t = 0; t < tokens; t++)
+        e->members[t] = routed + t;
     up_gate_of(e, own, tokens);
     for (int64_t t = 0; t < tokens; t++) {
         activate_slot(e, routed + t);
@@ -574,16 +616,18 @@ static bool has_nonfinite_weight(const fp8moe_layer *layer, const matrix *m)
     return false;
 }
 
-/* No step of the expert can leave the range of f32 (and bf16, which shares it) for tokens of magnitude
- * at most `amax`. The factor 2 covers what quantising and requantising may add. */
+/* No step of the expert can leave the range of f32 (and bf16, which shares it) for tokens of
+ * magnitude at most `amax`. The factor 2 covers what quantising and requantising may add. */
 static bool stays_in_range(const fp8moe_layer *layer, const expert *own, double amax)
 {
     const double limit = 0x1p127, code = 448;
-    const double gate = largest_scale(&own->gate), up = largest_scale(&own->up), down = largest_scale(&own->down);
+    const double gate = largest_scale(&own->gate), up = largest_scale(&own->up),
+                 down = largest_scale(&own->down);
     const double dot = 2 * amax * code * (double)layer->info.hidden;
     const double product = dot * gate * dot * up;
     const double output = 2 * product * code * down * (double)layer->info.intermediate;
-    const double codes_only = code * code * (double)max_i64(layer->info.hidden, layer->info.intermediate);
+    const double codes_only =
+        code * code * (double)max_i64(layer->info.hidden, layer->info.intermediate);
     /* Written so that a NaN scale fails. */
     return dot * gate < limit && dot * up < limit && product < limit && output < limit &&
            codes_only * (gate + up + down) < limit;

@@ -28,9 +28,9 @@ typedef struct search {
     int64_t token;
     const row_view *row;
     const double *got;
-    double *centre;   /* [H] the sum now, before its last rounding */
-    double *residual; /* [H] got - row now, 0 where identical */
-    int64_t open;     /* elements with a residual */
+    double *centre;    /* [H] the sum now, before its last rounding */
+    double *residual;  /* [H] got - row now, 0 where identical */
+    int64_t open;      /* elements with a residual */
     int64_t pin[PINS]; /* the first of them */
     double *pin_low;   /* scratch for one weight row */
     uint8_t *pin_codes;
@@ -58,12 +58,15 @@ static void copy_bytes(void *saved, void *live, size_t size, bool restore)
 static void keep_state(search *s, bool restore)
 {
     chunk *const c = &s->bound->block->engine.chunk;
-    const size_t k = (size_t)layer_of(s)->info.top_k, inter = (size_t)layer_of(s)->info.intermediate;
+    const size_t k = (size_t)layer_of(s)->info.top_k,
+                 inter = (size_t)layer_of(s)->info.intermediate;
     const size_t hidden = (size_t)layer_of(s)->info.hidden, token = (size_t)s->token;
     copy_bytes(s->codes, c->act_codes + token * k * inter, k * inter, restore);
-    copy_bytes(s->activation, c->activation + token * k * inter, k * inter * sizeof(double), restore);
+    copy_bytes(s->activation, c->activation + token * k * inter, k * inter * sizeof(double),
+               restore);
     copy_bytes(s->scale, c->act_scale + token * k, k * sizeof(double), restore);
-    copy_bytes(s->output, c->expert_output + token * k * hidden, k * hidden * sizeof(double), restore);
+    copy_bytes(s->output, c->expert_output + token * k * hidden, k * hidden * sizeof(double),
+               restore);
     copy_bytes(s->rows, s->bound->block->rows + token * hidden, hidden * sizeof(double), restore);
     for (int i = 0; restore && i < s->count; i++)
         s->bound->scales[s->sources[i].slot].reference = s->sources[i].reference;
@@ -141,7 +144,8 @@ static double find_residual(search *s)
     const double *const now = block->rows + s->token * s->row->width;
     const int64_t count = moe_contributions(block, s->token);
     double total = 0;
-    combine_sum(&layer_of(s)->recipe, block->items, count, s->row->width, FP8MOE_ROUND_NONE, s->centre);
+    combine_sum(&layer_of(s)->recipe, block->items, count, s->row->width, FP8MOE_ROUND_NONE,
+                s->centre);
     s->open = 0;
     for (int64_t h = 0; h < s->row->width; h++) {
         s->residual[h] = is_identical(s, h, now[h]) ? 0 : s->got[h] - now[h];
@@ -160,8 +164,10 @@ static void project_block(const expert_job *j, row_block *w)
 {
     const projecting *const p = j->user;
     for (int64_t r = 0; r < w->rows; r++) {
-        const double unit = bound_unit(p->search->bound, p->source->slot, w->scale[r]) * p->source->weight;
-        const double along = p->search->residual[w->row + r] * unit, *const weights = w->weights + r * j->length;
+        const double unit =
+            bound_unit(p->search->bound, p->source->slot, w->scale[r]) * p->source->weight;
+        const double along = p->search->residual[w->row + r] * unit, *const weights =
+                                                                         w->weights + r * j->length;
         for (int64_t i = 0; i < j->length; i++) {
             p->source->projection[i] += along * weights[i];
             p->source->energy[i] += unit * unit * weights[i] * weights[i];
@@ -169,7 +175,8 @@ static void project_block(const expert_job *j, row_block *w)
     }
 }
 
-/* One thread: the sums' order, and with it the choice between equals, must not depend on the count. */
+/* One thread: the sums' order, and with it the choice between equals, must not depend on the count.
+ */
 static void project(search *s)
 {
     engine *const e = &s->bound->block->engine;
@@ -190,7 +197,7 @@ typedef struct move {
     const source *source;
     fp8moe_flip_kind kind;
     int64_t index;
-    double value; /* new product, or new scale */
+    double value;  /* new product, or new scale */
     double gained; /* how much smaller the residual's energy becomes */
     double probability;
 } move;
@@ -202,7 +209,8 @@ static void consider_products(const search *s, const source *from, move *best)
     const int64_t inter = layer_of(s)->info.intermediate;
     near_tie ties[MAX_NEAR_TIES];
     for (int64_t i = 0; i < inter; i++) {
-        const double now = bound_operand(b, from->slot, e->chunk.activation[from->slot * inter + i]);
+        const double now =
+            bound_operand(b, from->slot, e->chunk.activation[from->slot * inter + i]);
         const int count = bound_near_ties(b, from->slot, i, ties);
         for (int t = 0; t < count; t++) {
             const double change = bound_operand(b, from->slot, ties[t].product) - now;
@@ -221,7 +229,8 @@ static void recompute(search *s, int64_t slot)
     experts_down_slot(e, slot);
     for (int64_t k = s->token * top_k; k < (s->token + 1) * top_k; k++)
         if (k != slot && e->chunk.local[k] >= 0 && experts_source(e, k) == slot) {
-            memcpy(e->chunk.expert_output + k * hidden, e->chunk.expert_output + slot * hidden, (size_t)hidden * sizeof(double));
+            memcpy(e->chunk.expert_output + k * hidden, e->chunk.expert_output + slot * hidden,
+                   (size_t)hidden * sizeof(double));
             e->chunk.act_scale[k] = e->chunk.act_scale[slot];
         }
     moe_combine(s->bound->block, s->token);
@@ -232,11 +241,12 @@ static void rescale(search *s, int64_t slot, double scale)
     const fp8moe_layer *const layer = layer_of(s);
     chunk *const c = &s->bound->block->engine.chunk;
     const int64_t inter = layer->info.intermediate;
-    const fp8moe_precision steps = quant_steps(layer->target, layer->recipe.intermediate_cast, layer->recipe.product);
+    const fp8moe_precision steps =
+        quant_steps(layer->target, layer->recipe.intermediate_cast, layer->recipe.product);
     const bool eager = layer->recipe.intermediate == FP8MOE_INTERMEDIATE_FP8_EAGER;
     c->act_scale[slot] = scale;
-    quant_codes(layer->target, steps, eager ? scale : round_to(steps, 1.0 / scale), c->activation + slot * inter, inter,
-                c->act_codes + slot * inter);
+    quant_codes(layer->target, steps, eager ? scale : round_to(steps, 1.0 / scale),
+                c->activation + slot * inter, inter, c->act_codes + slot * inter);
 }
 
 /* Scales next to the reference: the row maximum one step off. Each is tried whole. */
@@ -255,7 +265,8 @@ static void consider_scales(search *s, const source *from, double now, move *bes
         rescale(s, from->slot, r->scale[c]);
         recompute(s, from->slot);
         const double gained = now - find_residual(s);
-        if (gained > best->gained) *best = (move){from, FP8MOE_FLIP_SCALE, -1, r->scale[c], gained, 0};
+        if (gained > best->gained)
+            *best = (move){from, FP8MOE_FLIP_SCALE, -1, r->scale[c], gained, 0};
     }
     e->chunk.act_scale[from->slot] = scale;
     memcpy(e->chunk.act_codes + from->slot * inter, codes, (size_t)inter);
@@ -270,13 +281,17 @@ static void apply(search *s, const move *m, fp8moe_flip *out)
     bound *const b = s->bound;
     chunk *const c = &b->block->engine.chunk;
     const int64_t slot = m->source->slot;
-    *out = (fp8moe_flip){.kind = m->kind, .token = c->first + s->token, .slot = slot % layer->info.top_k,
-                         .index = m->index, .expert = c->local[slot]};
+    *out = (fp8moe_flip){.kind = m->kind,
+                         .token = c->first + s->token,
+                         .slot = slot % layer->info.top_k,
+                         .index = m->index,
+                         .expert = c->local[slot]};
     if (m->kind == FP8MOE_FLIP_SCALE) {
         row_scales *const r = &b->scales[slot];
         out->from = c->act_scale[slot];
         out->to = m->value;
-        while (r->scale[r->reference] != m->value) r->reference = (r->reference + 1) % r->count;
+        while (r->scale[r->reference] != m->value)
+            r->reference = (r->reference + 1) % r->count;
         rescale(s, slot, m->value);
     } else {
         const int64_t at = slot * layer->info.intermediate + m->index;
@@ -292,14 +307,15 @@ static void apply(search *s, const move *m, fp8moe_flip *out)
 
 /* ---- few open elements: their residual is a rounding, not a size ---- */
 
-/* What the change of one operand must add to element h before its roundings give the dumped value: between
- * the ends of the dumped value's rounding cell, seen from where the sum is now; the expert's own output,
- * and where the recipe says so each weighted slot, are rounded too, which may add up to one of their
- * steps. */
+/* What the change of one operand must add to element h before its roundings give the dumped value:
+ * between the ends of the dumped value's rounding cell, seen from where the sum is now; the
+ * expert's own output, and where the recipe says so each weighted slot, are rounded too, which may
+ * add up to one of their steps. */
 static interval wanted_shift(const search *s, const source *from, int64_t h)
 {
     const fp8moe_layer *const layer = layer_of(s);
-    const double y = s->bound->block->engine.chunk.expert_output[from->slot * layer->info.hidden + h];
+    const double y =
+        s->bound->block->engine.chunk.expert_output[from->slot * layer->info.hidden + h];
     const double wide = interval_spacing(s->row->dtype, s->got[h]) / 2 +
                         fabs(from->weight) * interval_spacing(layer->recipe.down_out, y) +
                         2 * interval_spacing(layer->recipe.slot_round, from->weight * y);
@@ -313,20 +329,23 @@ static void pin_effects(search *s, const source *from, double *effects)
     const int64_t inter = layer_of(s)->info.intermediate;
     for (int64_t p = 0; p < s->open; p++) {
         double *const row = effects + p * inter;
-        const double scale = experts_down_row(e, layer_expert(e->layer, e->chunk.local[from->slot]), s->pin[p], row,
-                                              s->pin_low, s->pin_codes);
+        const double scale = experts_down_row(e, layer_expert(e->layer, e->chunk.local[from->slot]),
+                                              s->pin[p], row, s->pin_low, s->pin_codes);
         const double unit = bound_unit(s->bound, from->slot, scale) * from->weight;
-        for (int64_t i = 0; i < inter; i++) row[i] *= unit;
+        for (int64_t i = 0; i < inter; i++)
+            row[i] *= unit;
     }
 }
 
-static bool shifts_all(const search *s, const source *from, const double *effects, int64_t i, double change)
+static bool shifts_all(const search *s, const source *from, const double *effects, int64_t i,
+                       double change)
 {
     const int64_t inter = layer_of(s)->info.intermediate;
     for (int64_t p = 0; p < s->open; p++) {
         const interval want = wanted_shift(s, from, s->pin[p]);
         const double shift = effects[p * inter + i] * change;
-        if (shift < want.low || shift > want.high || shift * s->residual[s->pin[p]] <= 0) return false;
+        if (shift < want.low || shift > want.high || shift * s->residual[s->pin[p]] <= 0)
+            return false;
     }
     return true;
 }
@@ -347,12 +366,14 @@ static void collect_trials(search *s, const source *from, double *effects, move 
     near_tie ties[MAX_NEAR_TIES];
     pin_effects(s, from, effects);
     for (int64_t i = 0; i < inter; i++) {
-        const double now = bound_operand(b, from->slot, e->chunk.activation[from->slot * inter + i]);
+        const double now =
+            bound_operand(b, from->slot, e->chunk.activation[from->slot * inter + i]);
         const int n = bound_near_ties(b, from->slot, i, ties);
         for (int t = 0; t < n; t++) {
             const double change = bound_operand(b, from->slot, ties[t].product) - now;
             if (change != 0 && shifts_all(s, from, effects, i, change))
-                keep_trial(trials, count, (move){from, ties[t].kind, i, ties[t].product, 0, ties[t].probability});
+                keep_trial(trials, count,
+                           (move){from, ties[t].kind, i, ties[t].product, 0, ties[t].probability});
         }
     }
 }
@@ -363,7 +384,8 @@ static void recompute_with(search *s, const move *m)
     apply(s, m, &unused);
 }
 
-/* Try the likeliest candidates whole; the one that leaves nothing open, or least, becomes the move. */
+/* Try the likeliest candidates whole; the one that leaves nothing open, or least, becomes the move.
+ */
 static fp8moe_status consider_pins(search *s, double left, move *best, fp8moe_error *err)
 {
     const int64_t inter = layer_of(s)->info.intermediate;
@@ -373,7 +395,8 @@ static fp8moe_status consider_pins(search *s, double left, move *best, fp8moe_er
     if (!effects) return fail(err, FP8MOE_ERR_NOMEM, "out of memory for the search of a row");
     s->pin_low = effects + s->open * inter;
     s->pin_codes = (uint8_t *)(s->pin_low + inter);
-    for (int i = 0; i < s->count; i++) collect_trials(s, &s->sources[i], effects, trials, &count);
+    for (int i = 0; i < s->count; i++)
+        collect_trials(s, &s->sources[i], effects, trials, &count);
     for (int t = 0; t < count; t++) {
         const int64_t at = trials[t].source->slot * inter + trials[t].index;
         move back = trials[t];
@@ -396,8 +419,10 @@ static fp8moe_status run_search(search *s, int limit, explanation *out, fp8moe_e
         if (s->open <= PINS) TRY(consider_pins(s, left, &best, err));
         if (!best.source) {
             project(s);
-            for (int i = 0; i < s->count; i++) consider_products(s, &s->sources[i], &best);
-            for (int i = 0; i < s->count && best.gained < left / 2; i++) consider_scales(s, &s->sources[i], left, &best);
+            for (int i = 0; i < s->count; i++)
+                consider_products(s, &s->sources[i], &best);
+            for (int i = 0; i < s->count && best.gained < left / 2; i++)
+                consider_scales(s, &s->sources[i], left, &best);
         }
         if (!best.source) break;
         apply(s, &best, &out->flip[out->count++]);
@@ -410,8 +435,8 @@ static fp8moe_status run_search(search *s, int limit, explanation *out, fp8moe_e
     return FP8MOE_OK;
 }
 
-fp8moe_status explain_row(bound *b, int64_t token, const row_view *row, const double *got, int limit, explanation *out,
-                          fp8moe_error *err)
+fp8moe_status explain_row(bound *b, int64_t token, const row_view *row, const double *got,
+                          int limit, explanation *out, fp8moe_error *err)
 {
     search s = {.bound = b, .token = token, .row = row, .got = got};
     *out = (explanation){0};

@@ -13,9 +13,9 @@ typedef struct explanation {
     fp8moe_flip flip[EXPLAIN_MAX_FLIPS];
 } explanation;
 
-/* Search greedily for at most `limit` flips that make every element of the row identical or expected.
- * The block is as before afterwards. */
-fp8moe_status explain_row(bound *b, int64_t token, const row_view *row, const double *got, int limit,
-                          explanation *out, fp8moe_error *err);
+/* Search greedily for at most `limit` flips that make every element of the row identical or
+ * expected. The block is as before afterwards. */
+fp8moe_status explain_row(bound *b, int64_t token, const row_view *row, const double *got,
+                          int limit, explanation *out, fp8moe_error *err);
 
 #endif

@@ -53,14 +53,16 @@ static double step_f64(double value, int64_t units)
 double interval_step(fp8moe_precision precision, double value, int steps)
 {
     if (value != value) return value;
-    if (precision == FP8MOE_ROUND_F64 || precision == FP8MOE_ROUND_NONE) return step_f64(value, steps);
+    if (precision == FP8MOE_ROUND_F64 || precision == FP8MOE_ROUND_NONE)
+        return step_f64(value, steps);
     return step_f32(value, (int64_t)steps << dropped_bits(precision));
 }
 
 interval interval_widen(fp8moe_precision precision, interval x, int steps)
 {
     if (!steps) return x;
-    return (interval){interval_step(precision, x.low, -steps), interval_step(precision, x.high, steps)};
+    return (interval){interval_step(precision, x.low, -steps),
+                      interval_step(precision, x.high, steps)};
 }
 
 double interval_spacing(fp8moe_precision precision, double value)

@@ -17,7 +17,8 @@ interval interval_times(interval a, interval b);
 /* `steps` representable numbers outwards on both sides. */
 interval interval_widen(fp8moe_precision precision, interval x, int steps);
 
-/* The number `steps` representable numbers above (below, where negative) a value of that precision. */
+/* The number `steps` representable numbers above (below, where negative) a value of that precision.
+ */
 double interval_step(fp8moe_precision precision, double value, int steps);
 
 /* Distance between neighbours of `precision` at a value's magnitude. */

@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Dots of real captures round as the exact value does, the closest 0.6 of this unit from a boundary. */
+/* Dots of real captures round as the exact value does, the closest 0.6 of this unit from a
+ * boundary. */
 #define EXPECTED_SLACK 1.0
 
 /* Flips beyond the expected number before their count is a finding: a Poisson tail below 1e-6. */
@@ -37,8 +38,9 @@ typedef struct judge {
     double *row;         /* [width] */
     row_source *sources; /* [K] */
     bool *skip;          /* [tokens of a block] by every subject */
-    uint64_t *inputs;    /* [T] hash of each distinct input so far; 0: equal to an earlier one, or not judged */
-    double *widths;      /* [distinct] relative hard widths */
+    uint64_t *inputs; /* [T] hash of each distinct input so far; 0: equal to an earlier one, or not
+                         judged */
+    double *widths;   /* [distinct] relative hard widths */
     int64_t distinct;
 } judge;
 
@@ -49,7 +51,8 @@ typedef struct judge {
 static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t size)
 {
     const unsigned char *const at = bytes;
-    for (size_t i = 0; i < size; i++) hash = (hash ^ at[i]) * UINT64_C(0x100000001B3);
+    for (size_t i = 0; i < size; i++)
+        hash = (hash ^ at[i]) * UINT64_C(0x100000001B3);
     return hash;
 }
 
@@ -67,8 +70,10 @@ static uint64_t hash_input(const judge *j, int64_t token)
     const size_t top_k = (size_t)layer->info.top_k;
     uint64_t hash = hash_row(HASH_START, &layer->hidden_states, token, j->row);
     if (layer->recipe.op == FP8MOE_OP_MOE) {
-        hash = hash_bytes(hash, layer->topk_ids + (size_t)token * top_k, top_k * sizeof *layer->topk_ids);
-        hash = hash_bytes(hash, layer->topk_weights + (size_t)token * top_k, top_k * sizeof *layer->topk_weights);
+        hash = hash_bytes(hash, layer->topk_ids + (size_t)token * top_k,
+                          top_k * sizeof *layer->topk_ids);
+        hash = hash_bytes(hash, layer->topk_weights + (size_t)token * top_k,
+                          top_k * sizeof *layer->topk_weights);
     }
     return hash ? hash : 1;
 }
@@ -88,22 +93,26 @@ static bool is_repeated(uint64_t *seen, int64_t token, uint64_t own)
     return false;
 }
 
-/* Rows that a subject does not judge: outside the asked range, or equal in input, routing and output to an
- * earlier one. Rows whose stages come from a dump may differ in those and all count. */
+/* Rows that a subject does not judge: outside the asked range, or equal in input, routing and
+ * output to an earlier one. Rows whose stages come from a dump may differ in those and all count.
+ */
 static void find_skipped(judge *j, int64_t first, int64_t tokens)
 {
     bool taken = false;
-    for (int stage = 0; stage < FP8MOE_STAGE_OUTPUT; stage++) taken |= fp8moe_tensor_present(&j->layer->from[stage]);
+    for (int stage = 0; stage < FP8MOE_STAGE_OUTPUT; stage++)
+        taken |= fp8moe_tensor_present(&j->layer->from[stage]);
     for (int64_t t = 0; t < tokens; t++) {
         const int64_t token = first + t;
         j->skip[t] = true;
-        for (int64_t n = 0; n < j->count; n++) j->subjects[n].skip[t] = true;
+        for (int64_t n = 0; n < j->count; n++)
+            j->subjects[n].skip[t] = true;
         if (is_outside_range(j, token)) continue;
         const uint64_t input = taken ? (uint64_t)token + 1 : hash_input(j, token);
         for (int64_t n = 0; n < j->count; n++) {
             subject *const s = &j->subjects[n];
             s->out->rows++;
-            s->skip[t] = is_repeated(s->seen, token, taken ? input : hash_row(input, &s->got, token, j->row));
+            s->skip[t] = is_repeated(s->seen, token,
+                                     taken ? input : hash_row(input, &s->got, token, j->row));
             s->out->rows_equal += s->skip[t];
             j->skip[t] &= s->skip[t];
         }
@@ -115,10 +124,17 @@ static row_view view_of(const judge *j, int64_t token)
 {
     const bound *const b = &j->bound;
     const int64_t at = token * j->width;
-    return (row_view){.token = b->block->engine.chunk.first + token, .width = j->width,
-                      .reference = b->block->rows + at, .centre = b->centre + at, .low = b->low + at,
-                      .high = b->high + at, .near_low = b->near_low + at, .near_high = b->near_high + at,
-                      .variance = b->variance + at, .dtype = layer_output_precision(j->layer), .sources = j->sources};
+    return (row_view){.token = b->block->engine.chunk.first + token,
+                      .width = j->width,
+                      .reference = b->block->rows + at,
+                      .centre = b->centre + at,
+                      .low = b->low + at,
+                      .high = b->high + at,
+                      .near_low = b->near_low + at,
+                      .near_high = b->near_high + at,
+                      .variance = b->variance + at,
+                      .dtype = layer_output_precision(j->layer),
+                      .sources = j->sources};
 }
 
 /* The token's contributions by source. */
@@ -135,9 +151,13 @@ static int find_sources(judge *j, int64_t token)
         const slot_noise *const noise = &b->noise[slot];
         const double energy = noise->variance > 0 ? noise->output_variance / noise->variance : 0;
         const double *const output = b->block->engine.chunk.expert_output + term->source;
-        j->sources[sources++] = (row_source){.slot = slot, .weight = term->joint_weight, .output = output,
-                                             .column_energy = energy, .fourth = noise->fourth,
-                                             .with_operand = noise->with_operand, .largest = noise->largest,
+        j->sources[sources++] = (row_source){.slot = slot,
+                                             .weight = term->joint_weight,
+                                             .output = output,
+                                             .column_energy = energy,
+                                             .fourth = noise->fourth,
+                                             .with_operand = noise->with_operand,
+                                             .largest = noise->largest,
                                              .largest_with_operand = noise->largest_with_operand};
     }
     return sources;
@@ -178,11 +198,13 @@ static void take_flips(fp8moe_judgement *out, const explanation *found)
 static void count_elements(const row_view *row, const double *got, int64_t counts[ELEMENT_CLASSES])
 {
     memset(counts, 0, ELEMENT_CLASSES * sizeof *counts);
-    for (int64_t h = 0; h < row->width; h++) counts[tally_element(row, h, got[h])]++;
+    for (int64_t h = 0; h < row->width; h++)
+        counts[tally_element(row, h, got[h])]++;
 }
 
 /* Everything about a dumped row but the search that explains it. */
-static void judge_elements(judge *j, subject *s, const row_view *row, int64_t counts[ELEMENT_CLASSES], bool explained)
+static void judge_elements(judge *j, subject *s, const row_view *row,
+                           int64_t counts[ELEMENT_CLASSES], bool explained)
 {
     fp8moe_judgement *const out = s->out;
     const int64_t open = counts[ELEMENT_POSSIBLE] + counts[ELEMENT_IMPOSSIBLE];
@@ -192,7 +214,8 @@ static void judge_elements(judge *j, subject *s, const row_view *row, int64_t co
     out->rows_noise += open && !explained;
     if (explained) {
         /* The row's elements are accounted for: its residual belongs to the flips. */
-        for (int c = 0; c <= ELEMENT_EXPECTED; c++) s->tally.classes[c] += counts[c];
+        for (int c = 0; c <= ELEMENT_EXPECTED; c++)
+            s->tally.classes[c] += counts[c];
     } else {
         tally_add(&s->tally, row, j->row);
         note_first_impossible(j, out, row);
@@ -207,15 +230,19 @@ static void judge_input(judge *j, bound *b, int64_t token, const row_view *row)
     detect_row(&j->detector, b, token, row);
 }
 
-static fp8moe_status judge_row(judge *j, subject *s, int64_t token, const row_view *row, fp8moe_error *err)
+static fp8moe_status judge_row(judge *j, subject *s, int64_t token, const row_view *row,
+                               fp8moe_error *err)
 {
     int64_t counts[ELEMENT_CLASSES];
     explanation found = {0};
     fp8moe_tensor_read_f64(&s->got, row->token * row->width, row->width, j->row);
     count_elements(row, j->row, counts);
-    for (int i = 0; i < row->source_count; i++) s->expected_flips += j->bound.noise[row->sources[i].slot].expected_flips;
-    if (counts[ELEMENT_POSSIBLE] && !counts[ELEMENT_IMPOSSIBLE] && !counts[ELEMENT_NONFINITE] && row->source_count) {
-        for (int i = 0; i < row->source_count; i++) s->out->near_ties += j->bound.noise[row->sources[i].slot].near_ties;
+    for (int i = 0; i < row->source_count; i++)
+        s->expected_flips += j->bound.noise[row->sources[i].slot].expected_flips;
+    if (counts[ELEMENT_POSSIBLE] && !counts[ELEMENT_IMPOSSIBLE] && !counts[ELEMENT_NONFINITE] &&
+        row->source_count) {
+        for (int i = 0; i < row->source_count; i++)
+            s->out->near_ties += j->bound.noise[row->sources[i].slot].near_ties;
         TRY(explain_row(&j->bound, token, row, j->row, j->options->flips_per_row, &found, err));
     }
     take_flips(s->out, &found);
@@ -241,14 +268,21 @@ static fp8moe_status judge_block(void *user, moe_block *block, fp8moe_error *err
 }
 
 /* A linear has no near-ties but its own dots. */
-static fp8moe_status judge_linear_row(judge *j, const linear_block *block, int64_t t, fp8moe_error *err)
+static fp8moe_status judge_linear_row(judge *j, const linear_block *block, int64_t t,
+                                      fp8moe_error *err)
 {
     linear_bound bounds;
     int64_t counts[ELEMENT_CLASSES];
     TRY(linear_bound_open(&bounds, j->layer, block, t, &j->bound.slack, err));
-    const row_view row = {.token = block->first + t, .width = j->width, .reference = block->rows + t * j->width,
-                          .centre = bounds.centre, .low = bounds.low, .high = bounds.high, .near_low = bounds.near_low,
-                          .near_high = bounds.near_high, .variance = bounds.variance,
+    const row_view row = {.token = block->first + t,
+                          .width = j->width,
+                          .reference = block->rows + t * j->width,
+                          .centre = bounds.centre,
+                          .low = bounds.low,
+                          .high = bounds.high,
+                          .near_low = bounds.near_low,
+                          .near_high = bounds.near_high,
+                          .variance = bounds.variance,
                           .dtype = layer_output_precision(j->layer)};
     judge_input(j, NULL, t, &row);
     for (int64_t n = 0; n < j->count; n++) {
@@ -290,7 +324,11 @@ static void add_flip_statistic(subject *s)
     const double limit = s->expected_flips + SIGMAS_FLIPS * sqrt(s->expected_flips) + SIGMAS_FLIPS;
     if (!out->flips) return;
     out->statistics[out->statistic_count++] =
-        (fp8moe_statistic){.name = "flips", .seen = (double)out->flips, .limit = limit, .token = -1, .index = -1,
+        (fp8moe_statistic){.name = "flips",
+                           .seen = (double)out->flips,
+                           .limit = limit,
+                           .token = -1,
+                           .index = -1,
                            .outside = (double)out->flips > limit};
 }
 
@@ -310,7 +348,8 @@ static fp8moe_kind kind_of(const subject *s)
 /* A row that reproduces a capture or a golden file, or is a definition, leaves nothing open. */
 static bool is_settled(const fp8moe_recipe *recipe)
 {
-    return recipe->evidence == FP8MOE_EVIDENCE_MEASURED || recipe->evidence == FP8MOE_EVIDENCE_FIXTURE ||
+    return recipe->evidence == FP8MOE_EVIDENCE_MEASURED ||
+           recipe->evidence == FP8MOE_EVIDENCE_FIXTURE ||
            recipe->evidence == FP8MOE_EVIDENCE_DEFINITION;
 }
 
@@ -322,11 +361,13 @@ static void explain_difference(fp8moe_judgement *out, const fp8moe_statistic *st
     if (c->nonfinite)
         REASON("%lld elements are NaN or Inf on one side only", (long long)c->nonfinite);
     else if (c->impossible)
-        REASON("%lld elements lie outside what any rounding of recipe %s gives, the first at token %lld column %lld",
-               (long long)c->impossible, out->recipe.name, (long long)out->impossible_row, (long long)out->impossible_column);
+        REASON("%lld elements lie outside what any rounding of recipe %s gives, the first at token "
+               "%lld column %lld",
+               (long long)c->impossible, out->recipe.name, (long long)out->impossible_row,
+               (long long)out->impossible_column);
     else if (statistic)
-        REASON("every element is possible, but %s is %.3g where noise gives at most %.3g", statistic->name,
-               statistic->seen, statistic->limit);
+        REASON("every element is possible, but %s is %.3g where noise gives at most %.3g",
+               statistic->name, statistic->seen, statistic->limit);
 }
 
 static void conclude_failure(subject *s)
@@ -337,7 +378,8 @@ static void conclude_failure(subject *s)
     explain_difference(out, first_outside(out));
     if (out->kind != FP8MOE_KIND_ROUNDING || is_settled(&out->recipe)) return;
     out->verdict = FP8MOE_VERDICT_INCONCLUSIVE;
-    REASON("the difference is of rounding kind (unstructured, rel-L2 %.2g) and recipe %s is not measured on this device",
+    REASON("the difference is of rounding kind (unstructured, rel-L2 %.2g) and recipe %s is not "
+           "measured on this device",
            out->statistics[0].seen, out->recipe.name);
 }
 
@@ -349,12 +391,15 @@ static void conclude_pass(fp8moe_judgement *out)
         REASON("nothing is wrong, but this check could not have seen %s",
                d->gain_up > 0.02 || d->gain_down > 0.02 ? "a 2 % gain error" : "a dropped expert");
     else if (out->rows_noise)
-        REASON("%lld rows differ as the device's own noise would: no impossible element, statistics within their spread",
+        REASON("%lld rows differ as the device's own noise would: no impossible element, "
+               "statistics within their spread",
                (long long)out->rows_noise);
     else if (out->rows_explained)
-        REASON("every row is identical, expected or explained by %lld flips", (long long)out->flips);
+        REASON("every row is identical, expected or explained by %lld flips",
+               (long long)out->flips);
     else
-        REASON("every row is identical%s", out->classes.expected ? " or within the expected radius of its dots" : "");
+        REASON("every row is identical%s",
+               out->classes.expected ? " or within the expected radius of its dots" : "");
 }
 
 static int compare_doubles(const void *a, const void *b)
@@ -370,8 +415,10 @@ static void conclude(subject *s)
     out->statistic_count = tally_statistics(&s->tally, out->statistics);
     add_flip_statistic(s);
     const fp8moe_classes *const c = &out->classes;
-    if (tally_fails(&s->tally) || first_outside(out)) conclude_failure(s);
-    else if (c->identical + c->expected + c->explained + c->possible) conclude_pass(out);
+    if (tally_fails(&s->tally) || first_outside(out))
+        conclude_failure(s);
+    else if (c->identical + c->expected + c->explained + c->possible)
+        conclude_pass(out);
     else {
         out->verdict = FP8MOE_VERDICT_INCONCLUSIVE;
         REASON("nothing to judge: no element is anything but padding");
@@ -393,16 +440,19 @@ static void conclude_all(judge *j)
 
 /* ---- running ---- */
 
-static fp8moe_status open_subject(subject *s, const judge *j, const fp8moe_tensor *got, int64_t capacity, fp8moe_error *err)
+static fp8moe_status open_subject(subject *s, const judge *j, const fp8moe_tensor *got,
+                                  int64_t capacity, fp8moe_error *err)
 {
     const int64_t tokens = j->layer->info.tokens;
     char shape[96];
     TRY(fp8moe_tensor_as_rows(got, &s->got, err));
     if (s->got.shape[0] != tokens || s->got.shape[1] != j->width)
         return fail(err, FP8MOE_ERR_SHAPE, "output %s: expected [%lld, %lld]",
-                    fp8moe_tensor_shape_text(got, shape, sizeof shape), (long long)tokens, (long long)j->width);
+                    fp8moe_tensor_shape_text(got, shape, sizeof shape), (long long)tokens,
+                    (long long)j->width);
     if (!fp8moe_dtype_is_numeric(got->dtype))
-        return fail(err, FP8MOE_ERR_DTYPE, "an output of dtype %s cannot be judged", fp8moe_dtype_name(got->dtype));
+        return fail(err, FP8MOE_ERR_DTYPE, "an output of dtype %s cannot be judged",
+                    fp8moe_dtype_name(got->dtype));
     TRY(tally_open(&s->tally, j->width, err));
     s->skip = calloc((size_t)capacity + 1, sizeof *s->skip);
     s->seen = calloc((size_t)tokens + 1, sizeof *s->seen);
@@ -413,22 +463,29 @@ static fp8moe_status open_subject(subject *s, const judge *j, const fp8moe_tenso
 static void fill_judgement(const judge *j, fp8moe_judgement *out)
 {
     const fp8moe_target *const t = j->layer->target;
-    *out = (fp8moe_judgement){.recipe = j->layer->recipe, .impossible_row = -1, .impossible_column = -1,
-                              .dot_slack = t->dot_slack * j->options->slack_scale, .silu_slack = t->silu_slack,
+    *out = (fp8moe_judgement){.recipe = j->layer->recipe,
+                              .impossible_row = -1,
+                              .impossible_column = -1,
+                              .dot_slack = t->dot_slack * j->options->slack_scale,
+                              .silu_slack = t->silu_slack,
                               .silu_slack_rate = t->silu_slack_rate};
 }
 
-static fp8moe_status open_judge(judge *j, const fp8moe_tensor *got, fp8moe_judgement *out, fp8moe_error *err)
+static fp8moe_status open_judge(judge *j, const fp8moe_tensor *got, fp8moe_judgement *out,
+                                fp8moe_error *err)
 {
     const fp8moe_layer *const layer = j->layer;
     const bool linear = layer->recipe.op == FP8MOE_OP_LINEAR;
     const int64_t tokens = layer->info.tokens;
     const fp8moe_target *const t = layer->target;
     const double scale = j->options->slack_scale;
-    const int64_t capacity = linear ? tokens : engine_capacity(layer, tokens, bound_bytes_per_token(layer));
-    const device_slack slack = {.dot = t->dot_slack * scale, .worst_case = j->options->worst_case,
+    const int64_t capacity =
+        linear ? tokens : engine_capacity(layer, tokens, bound_bytes_per_token(layer));
+    const device_slack slack = {.dot = t->dot_slack * scale,
+                                .worst_case = j->options->worst_case,
                                 .expected = EXPECTED_SLACK * scale,
-                                .silu = scale < 1 ? 0 : t->silu_slack, .silu_rate = t->silu_slack_rate};
+                                .silu = scale < 1 ? 0 : t->silu_slack,
+                                .silu_rate = t->silu_slack_rate};
     j->width = linear ? layer->linear.rows : layer->info.hidden;
     TRY(bound_open(&j->bound, layer, linear ? 0 : capacity, slack, err));
     TRY(detect_open(&j->detector, j->width, err));
@@ -439,7 +496,8 @@ static fp8moe_status open_judge(judge *j, const fp8moe_tensor *got, fp8moe_judge
     j->inputs = calloc((size_t)tokens + 1, sizeof *j->inputs);
     j->widths = calloc((size_t)tokens + 1, sizeof *j->widths);
     if (!j->subjects || !j->row || !j->sources || !j->skip || !j->inputs || !j->widths)
-        return fail(err, FP8MOE_ERR_NOMEM, "out of memory for judging %lld rows", (long long)tokens);
+        return fail(err, FP8MOE_ERR_NOMEM, "out of memory for judging %lld rows",
+                    (long long)tokens);
     for (int64_t n = 0; n < j->count; n++) {
         j->subjects[n].out = &out[n];
         fill_judgement(j, &out[n]);
@@ -458,10 +516,12 @@ static void close_judge(judge *j)
         free(j->subjects[n].seen);
     }
     void *const all[] = {j->subjects, j->row, j->sources, j->skip, j->inputs, j->widths};
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) free(all[i]);
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        free(all[i]);
 }
 
-static fp8moe_status run_judged(judge *j, const fp8moe_observer *observer, double *output, fp8moe_error *err)
+static fp8moe_status run_judged(judge *j, const fp8moe_observer *observer, double *output,
+                                fp8moe_error *err)
 {
     if (j->layer->recipe.op == FP8MOE_OP_LINEAR) {
         const linear_hook hook = {judge_linear_block, j};
@@ -473,12 +533,13 @@ static fp8moe_status run_judged(judge *j, const fp8moe_observer *observer, doubl
 
 void fp8moe_judge_options_default(fp8moe_judge_options *options)
 {
-    *options = (fp8moe_judge_options){.slack_scale = 1, .flips_per_row = 4, .first_row = -1, .last_row = -1, .try_axes = true};
+    *options = (fp8moe_judge_options){
+        .slack_scale = 1, .flips_per_row = 4, .first_row = -1, .last_row = -1, .try_axes = true};
 }
 
 fp8moe_status judge_outputs(fp8moe_layer *layer, const fp8moe_tensor *got, int64_t count,
-                            const fp8moe_judge_options *options, const fp8moe_observer *observer, double *output,
-                            fp8moe_judgement *out, fp8moe_error *err)
+                            const fp8moe_judge_options *options, const fp8moe_observer *observer,
+                            double *output, fp8moe_judgement *out, fp8moe_error *err)
 {
     judge j = {.layer = layer, .options = options, .count = count};
     fp8moe_status status = open_judge(&j, got, out, err);
@@ -488,8 +549,10 @@ fp8moe_status judge_outputs(fp8moe_layer *layer, const fp8moe_tensor *got, int64
     return status;
 }
 
-fp8moe_status fp8moe_layer_judge(fp8moe_layer *layer, const fp8moe_tensor *got, const fp8moe_judge_options *options,
-                                 const fp8moe_observer *observer, double *output, fp8moe_judgement *out, fp8moe_error *err)
+fp8moe_status fp8moe_layer_judge(fp8moe_layer *layer, const fp8moe_tensor *got,
+                                 const fp8moe_judge_options *options,
+                                 const fp8moe_observer *observer, double *output,
+                                 fp8moe_judgement *out, fp8moe_error *err)
 {
     return judge_outputs(layer, got, 1, options, observer, output, out, err);
 }

@@ -9,10 +9,11 @@
 typedef struct kernels {
     const char *name; /* highest instruction set used: "portable", "neon", "avx2", "avx512" */
 
-    /* out[i * out_stride + r] = sum over k of a[i * n + k] * w[r * n + k], for i < a_rows, r < w_rows.
-     * Each product is rounded to double, then added to partial sum k % 16; the sixteen partial sums
-     * are then added in one fixed tree: s[j] += s[j + 8], then 4, 2, 1. n = 0 gives +0; any NaN comes
-     * out as the one positive quiet NaN without payload. `out` may hold anything before. */
+    /* out[i * out_stride + r] = sum over k of a[i * n + k] * w[r * n + k], for i < a_rows, r <
+     * w_rows. Each product is rounded to double, then added to partial sum k % 16; the sixteen
+     * partial sums are then added in one fixed tree: s[j] += s[j + 8], then 4, 2, 1. n = 0 gives
+     * +0; any NaN comes out as the one positive quiet NaN without payload. `out` may hold anything
+     * before. */
     void (*dot)(double *out, int64_t out_stride, const double *a, int64_t a_rows, const double *w,
                 int64_t w_rows, int64_t n);
 
@@ -20,8 +21,8 @@ typedef struct kernels {
     void (*dot_abs)(double *out, int64_t out_stride, const double *a, int64_t a_rows,
                     const double *w, int64_t w_rows, int64_t n);
 
-    /* The same bits where every partial sum is exact in double, in whatever order: operands are E4M3
-     * values (or NaN or Inf), n <= 131072. Never slower than dot. */
+    /* The same bits where every partial sum is exact in double, in whatever order: operands are
+     * E4M3 values (or NaN or Inf), n <= 131072. Never slower than dot. */
     void (*dot_exact)(double *out, int64_t out_stride, const double *a, int64_t a_rows,
                       const double *w, int64_t w_rows, int64_t n);
 
@@ -29,8 +30,8 @@ typedef struct kernels {
     void (*decode)(double *out, const uint8_t *codes, const double table[256], int64_t n);
 } kernels;
 
-/* Fill the table for this processor: `isa` NULL or "all" takes the best, a name of cpu_isa_name() caps
- * it; a name this processor or build lacks falls to the next lower one (the caller sees it in
+/* Fill the table for this processor: `isa` NULL or "all" takes the best, a name of cpu_isa_name()
+ * caps it; a name this processor or build lacks falls to the next lower one (the caller sees it in
  * out->name). False for a name that is no instruction set. `use_blas` lets dot_exact call OpenBLAS
  * where that is built in, no kernel of ours is faster and a canary product turns out exact. Its
  * threads are left as they are: who calls dot_exact from workers of its own sets them to one. */
@@ -40,7 +41,8 @@ bool kernels_init(kernels *out, const char *isa, bool use_blas);
 static inline bool kernels_all_finite(const double *x, int64_t n)
 {
     double sum = 0;
-    for (int64_t i = 0; i < n; i++) sum += x[i] - x[i];
+    for (int64_t i = 0; i < n; i++)
+        sum += x[i] - x[i];
     return sum == 0;
 }
 

@@ -1,8 +1,9 @@
 /* Dots of many rows over the vectors of one instruction set. Who includes this defines first
  *   WIDTH                doubles in a vector: 2, 4 or 8
  *   MULTIPLY_ADD(a,b,c)  a * b + c of vectors, rounded once
- * A block of operand rows against a strip of weight rows keeps its sums in registers, so that a number
- * loaded serves several outputs. Row counts are constants at every call: the loops over them unroll. */
+ * A block of operand rows against a strip of weight rows keeps its sums in registers, so that a
+ * number loaded serves several outputs. Row counts are constants at every call: the loops over them
+ * unroll. */
 #ifndef FP8MOE_LIB_KERNELS_DOT_H
 #define FP8MOE_LIB_KERNELS_DOT_H
 
@@ -55,7 +56,8 @@ INLINE void add_lanes(dot_form form, vector *sums, const double *a, int block, c
 {
     for (int v = 0; v < VECTORS; v++) {
         vector x[MAX_ROWS];
-        for (int i = 0; i < block; i++) x[i] = load(a + i * stride + v * WIDTH);
+        for (int i = 0; i < block; i++)
+            x[i] = load(a + i * stride + v * WIDTH);
         for (int r = 0; r < strip; r++) {
             const vector y = load(w + r * stride + v * WIDTH);
             for (int i = 0; i < block; i++) {
@@ -70,11 +72,13 @@ INLINE void add_lanes(dot_form form, vector *sums, const double *a, int block, c
 INLINE double add_up(dot_form form, vector *sums)
 {
     for (int half = sum_vectors(form) / 2; half > 0; half /= 2)
-        for (int v = 0; v < half; v++) sums[v] += sums[v + half];
+        for (int v = 0; v < half; v++)
+            sums[v] += sums[v + half];
     double s[WIDTH];
     memcpy(s, sums, sizeof s);
     for (int half = WIDTH / 2; half > 0; half /= 2)
-        for (int j = 0; j < half; j++) s[j] += s[j + half];
+        for (int j = 0; j < half; j++)
+            s[j] += s[j + half];
     return one_nan(s[0]);
 }
 
@@ -92,7 +96,8 @@ INLINE void dot_block(dot_form form, const dot_job *j, int64_t first_a, int bloc
 {
     const double *const a = j->a + first_a * j->n, *const w = j->w + first_w * j->n;
     vector sums[MAX_ROWS * MAX_ROWS * VECTORS];
-    for (int s = 0; s < block * strip * sum_vectors(form); s++) sums[s] = (vector){0};
+    for (int s = 0; s < block * strip * sum_vectors(form); s++)
+        sums[s] = (vector){0};
     const int64_t whole = j->n - j->n % LANES;
     for (int64_t k = 0; k < whole; k += LANES)
         add_lanes(form, sums, a + k, block, w + k, strip, j->n);
@@ -112,12 +117,14 @@ INLINE void dot_strip(dot_form form, const dot_job *j, int64_t a_rows, int block
                       int strip)
 {
     int64_t i = 0;
-    for (; i + block <= a_rows; i += block) dot_block(form, j, i, block, first_w, strip);
+    for (; i + block <= a_rows; i += block)
+        dot_block(form, j, i, block, first_w, strip);
     if (block > 2 && i + 2 <= a_rows) {
         dot_block(form, j, i, 2, first_w, strip);
         i += 2;
     }
-    for (; i < a_rows; i++) dot_block(form, j, i, 1, first_w, strip);
+    for (; i < a_rows; i++)
+        dot_block(form, j, i, 1, first_w, strip);
 }
 
 /* All of it, `block` operand rows against `strip` weight rows at a time. */
@@ -125,8 +132,10 @@ INLINE void dot_rows(dot_form form, const dot_job *j, int64_t a_rows, int block,
                      int strip)
 {
     int64_t r = 0;
-    for (; r + strip <= w_rows; r += strip) dot_strip(form, j, a_rows, block, r, strip);
-    for (; r < w_rows; r++) dot_strip(form, j, a_rows, block, r, 1);
+    for (; r + strip <= w_rows; r += strip)
+        dot_strip(form, j, a_rows, block, r, strip);
+    for (; r < w_rows; r++)
+        dot_strip(form, j, a_rows, block, r, 1);
 }
 
 #endif

@@ -13,8 +13,8 @@
 
 /* ---- splitting fused tensors into experts ---- */
 
-static fp8moe_status split_expert(const fp8moe_config *config, const fp8moe_inputs *in, int64_t index,
-                                  fp8moe_expert *out, fp8moe_error *err)
+static fp8moe_status split_expert(const fp8moe_config *config, const fp8moe_inputs *in,
+                                  int64_t index, fp8moe_expert *out, fp8moe_error *err)
 {
     fp8moe_tensor w13 = in->w13_weight, w2 = in->w2_weight, scale;
     if (w13.rank == 3) w13 = fp8moe_tensor_at(&w13, index);
@@ -31,9 +31,12 @@ static fp8moe_status check_expert(const fp8moe_layer *layer, const fp8moe_expert
 {
     const fp8moe_config *const c = &layer->config;
     const int64_t hidden = layer->info.hidden, inter = layer->info.intermediate;
-    TRY(matrix_check(&raw->gate, inter, hidden, c->block_rows, c->block_cols, "w13_weight", &out->gate, err));
-    TRY(matrix_check(&raw->up, inter, hidden, c->block_rows, c->block_cols, "w13_weight", &out->up, err));
-    return matrix_check(&raw->down, hidden, inter, c->block_rows, c->block_cols, "w2_weight", &out->down, err);
+    TRY(matrix_check(&raw->gate, inter, hidden, c->block_rows, c->block_cols, "w13_weight",
+                     &out->gate, err));
+    TRY(matrix_check(&raw->up, inter, hidden, c->block_rows, c->block_cols, "w13_weight", &out->up,
+                     err));
+    return matrix_check(&raw->down, hidden, inter, c->block_rows, c->block_cols, "w2_weight",
+                        &out->down, err);
 }
 
 static fp8moe_status check_fused(const fp8moe_inputs *in, fp8moe_error *err)
@@ -45,24 +48,27 @@ static fp8moe_status check_fused(const fp8moe_inputs *in, fp8moe_error *err)
     const bool ranks = w13->rank == w2->rank && (w13->rank == 2 || w13->rank == 3);
     const bool counts = ranks && (w13->rank == 2 || w13->shape[0] == w2->shape[0]);
     if (counts) return FP8MOE_OK;
-    return fail(err, FP8MOE_ERR_SHAPE, "w13_weight %s and w2_weight %s: expected [E, 2I, H] and [E, H, I]",
-                fp8moe_tensor_shape_text(w13, a, sizeof a), fp8moe_tensor_shape_text(w2, b, sizeof b));
+    return fail(
+        err, FP8MOE_ERR_SHAPE, "w13_weight %s and w2_weight %s: expected [E, 2I, H] and [E, H, I]",
+        fp8moe_tensor_shape_text(w13, a, sizeof a), fp8moe_tensor_shape_text(w2, b, sizeof b));
 }
 
 static fp8moe_status open_experts(fp8moe_layer *layer, const fp8moe_inputs *in, fp8moe_error *err)
 {
     const bool fused = !in->experts;
     if (fused) TRY(check_fused(in, err));
-    const int64_t count = !fused               ? in->expert_count
+    const int64_t count = !fused                     ? in->expert_count
                           : in->w13_weight.rank == 3 ? in->w13_weight.shape[0]
                                                      : 1;
     if (count < 1) return fail(err, FP8MOE_ERR_SHAPE, "no experts: E_local must be at least 1");
     const fp8moe_tensor *const first = fused ? &in->w2_weight : &in->experts[0].down.weight;
-    if (first->rank < 2) return fail_at(err, FP8MOE_ERR_SHAPE, "w2_weight", -1, "expected [H, I], got [] or [n]");
+    if (first->rank < 2)
+        return fail_at(err, FP8MOE_ERR_SHAPE, "w2_weight", -1, "expected [H, I], got [] or [n]");
     layer->info.intermediate = first->shape[first->rank - 1];
     layer->expert_count = count;
     layer->experts = calloc((size_t)count, sizeof *layer->experts);
-    if (!layer->experts) return fail(err, FP8MOE_ERR_NOMEM, "out of memory for %lld experts", (long long)count);
+    if (!layer->experts)
+        return fail(err, FP8MOE_ERR_NOMEM, "out of memory for %lld experts", (long long)count);
     for (int64_t i = 0; i < count; i++) {
         fp8moe_expert split;
         if (fused) TRY(split_expert(&layer->config, in, i, &split, err));
@@ -146,7 +152,8 @@ static fp8moe_status resolve_stage(fp8moe_layer *layer, fp8moe_error *err)
     const bool blocks = any_matrix(layer, matrix_is_blockwise);
     if (info->weights_stage == FP8MOE_WEIGHTS_PREPARED && blocks)
         return fail(err, FP8MOE_ERR_USAGE,
-                    "weights stage prepared, but the scales are blocks: prepared weights have one scale a row");
+                    "weights stage prepared, but the scales are blocks: prepared weights have one "
+                    "scale a row");
     if (info->weights_stage != FP8MOE_WEIGHTS_UNKNOWN) return FP8MOE_OK;
     info->weights_stage_inferred = true;
     if (!any_matrix(layer, is_fp8) || !layer->target->loader_halves) {
@@ -158,7 +165,8 @@ static fp8moe_status resolve_stage(fp8moe_layer *layer, fp8moe_error *err)
         return FP8MOE_OK;
     }
     return fail(err, FP8MOE_ERR_USAGE,
-                "target %s halves weights while loading: are these as in the checkpoint, loaded%s? give the "
+                "target %s halves weights while loading: are these as in the checkpoint, loaded%s? "
+                "give the "
                 "weights stage",
                 layer->target->name, blocks ? "" : ", or prepared");
 }
@@ -166,7 +174,8 @@ static fp8moe_status resolve_stage(fp8moe_layer *layer, fp8moe_error *err)
 /* The loader doubles every tensor that is not FP8, static scales among them (numerics.md 2.1). */
 static void load_static_scales(fp8moe_layer *layer)
 {
-    if (layer->info.weights_stage != FP8MOE_WEIGHTS_CHECKPOINT || !layer->target->loader_halves) return;
+    if (layer->info.weights_stage != FP8MOE_WEIGHTS_CHECKPOINT || !layer->target->loader_halves)
+        return;
     layer->input_scale = round_f32(2 * layer->input_scale);
     layer->w13_input_scale = round_f32(2 * layer->w13_input_scale);
     for (int64_t i = 0; i < layer->expert_count; i++)
@@ -175,7 +184,8 @@ static void load_static_scales(fp8moe_layer *layer)
 
 static bool has_static_scales(const fp8moe_layer *layer)
 {
-    return layer->recipe.op == FP8MOE_OP_LINEAR ? layer->input_scale > 0 : layer->w13_input_scale > 0;
+    return layer->recipe.op == FP8MOE_OP_LINEAR ? layer->input_scale > 0
+                                                : layer->w13_input_scale > 0;
 }
 
 /* A row against the weights it is asked to multiply. */
@@ -185,20 +195,28 @@ static fp8moe_status check_form(const fp8moe_layer *layer, fp8moe_error *err)
     const bool all_fp8 = !any_matrix(layer, is_not_fp8);
     if (any_matrix(layer, is_fp8_without_scale))
         return fail(err, FP8MOE_ERR_NOT_FOUND,
-                    "an FP8 weight has no scale (tried _scale_inv, _scale): its codes alone are not values");
+                    "an FP8 weight has no scale (tried _scale_inv, _scale): its codes alone are "
+                    "not values");
     if (r->weights == FP8MOE_FORM_BF16 && any_matrix(layer, is_fp8))
-        return fail(err, FP8MOE_ERR_DTYPE, "recipe %s multiplies bf16 weights, these are FP8", r->name);
+        return fail(err, FP8MOE_ERR_DTYPE, "recipe %s multiplies bf16 weights, these are FP8",
+                    r->name);
     if (r->weights != FP8MOE_FORM_BF16 && r->weights != FP8MOE_FORM_EXACT && !all_fp8)
-        return fail(err, FP8MOE_ERR_DTYPE, "recipe %s multiplies FP8 weights, these are not", r->name);
+        return fail(err, FP8MOE_ERR_DTYPE, "recipe %s multiplies FP8 weights, these are not",
+                    r->name);
     if (r->weights == FP8MOE_FORM_CODES && any_matrix(layer, matrix_is_blockwise))
-        return fail(err, FP8MOE_ERR_SHAPE, "recipe %s takes one scale a tensor or a row, these are blocks", r->name);
+        return fail(err, FP8MOE_ERR_SHAPE,
+                    "recipe %s takes one scale a tensor or a row, these are blocks", r->name);
     if (r->weights == FP8MOE_FORM_DEQUANT && layer->info.weights_stage == FP8MOE_WEIGHTS_PREPARED)
-        return fail(err, FP8MOE_ERR_USAGE, "recipe %s dequantises loaded weights, these are prepared", r->name);
+        return fail(err, FP8MOE_ERR_USAGE,
+                    "recipe %s dequantises loaded weights, these are prepared", r->name);
     if (r->input == FP8MOE_INPUT_FP8_STATIC && !has_static_scales(layer))
-        return fail(err, FP8MOE_ERR_NOT_FOUND, "recipe %s needs static input scales, there are none", r->name);
+        return fail(err, FP8MOE_ERR_NOT_FOUND,
+                    "recipe %s needs static input scales, there are none", r->name);
     for (int64_t i = 0; i < layer->expert_count; i++)
-        if (r->intermediate == FP8MOE_INTERMEDIATE_FP8_STATIC && !(layer->experts[i].w2_input_scale > 0))
-            return fail(err, FP8MOE_ERR_NOT_FOUND, "recipe %s needs w2_input_scale, expert %lld has none", r->name,
+        if (r->intermediate == FP8MOE_INTERMEDIATE_FP8_STATIC &&
+            !(layer->experts[i].w2_input_scale > 0))
+            return fail(err, FP8MOE_ERR_NOT_FOUND,
+                        "recipe %s needs w2_input_scale, expert %lld has none", r->name,
                         (long long)i);
     return FP8MOE_OK;
 }
@@ -231,8 +249,8 @@ static fp8moe_status open_input(fp8moe_layer *layer, const fp8moe_inputs *in, fp
     info->tokens = layer->hidden_states.shape[0];
     info->hidden = layer->hidden_states.shape[1];
     if (info->hidden < 1 || info->hidden > MAX_DOT)
-        return fail_at(err, FP8MOE_ERR_SHAPE, "hidden_states", -1, "hidden size %lld; supported are 1 to %d",
-                       (long long)info->hidden, MAX_DOT);
+        return fail_at(err, FP8MOE_ERR_SHAPE, "hidden_states", -1,
+                       "hidden size %lld; supported are 1 to %d", (long long)info->hidden, MAX_DOT);
     info->f32_holds_bf16 = x->dtype == FP8MOE_DTYPE_F32 && low_halves_are_zero(x);
     const bool bf16 = x->dtype == FP8MOE_DTYPE_BF16 || info->f32_holds_bf16;
     layer->input_precision = bf16 ? FP8MOE_ROUND_BF16 : FP8MOE_ROUND_F32;
@@ -243,34 +261,39 @@ static fp8moe_status open_input(fp8moe_layer *layer, const fp8moe_inputs *in, fp
 }
 
 /* The largest of `count` static scales from `first` on; each must be a positive number. */
-static fp8moe_status largest_scale(const fp8moe_tensor *t, int64_t first, int64_t count, const char *name,
-                                   double *out, fp8moe_error *err)
+static fp8moe_status largest_scale(const fp8moe_tensor *t, int64_t first, int64_t count,
+                                   const char *name, double *out, fp8moe_error *err)
 {
     for (int64_t i = first; i < first + count; i++) {
         double value;
         fp8moe_tensor_read_f64(t, i, 1, &value);
         if (!(value > 0) || value > 3.4e38)
-            return fail_at(err, FP8MOE_ERR_VALUE, name, -1, "element %lld is %g; a scale is positive and finite",
-                           (long long)i, value);
+            return fail_at(err, FP8MOE_ERR_VALUE, name, -1,
+                           "element %lld is %g; a scale is positive and finite", (long long)i,
+                           value);
         if (value > *out) *out = value;
     }
     return FP8MOE_OK;
 }
 
-static fp8moe_status count_scales(const fp8moe_tensor *t, const char *name, int64_t *count, fp8moe_error *err)
+static fp8moe_status count_scales(const fp8moe_tensor *t, const char *name, int64_t *count,
+                                  fp8moe_error *err)
 {
     *count = 0;
     if (!fp8moe_tensor_present(t)) return FP8MOE_OK;
-    if (t->dtype != FP8MOE_DTYPE_F32 && t->dtype != FP8MOE_DTYPE_BF16 && t->dtype != FP8MOE_DTYPE_F16)
-        return fail_at(err, FP8MOE_ERR_DTYPE, name, -1, "dtype %s; a static scale is F32, BF16 or F16",
-                       fp8moe_dtype_name(t->dtype));
+    if (t->dtype != FP8MOE_DTYPE_F32 && t->dtype != FP8MOE_DTYPE_BF16 &&
+        t->dtype != FP8MOE_DTYPE_F16)
+        return fail_at(err, FP8MOE_ERR_DTYPE, name, -1,
+                       "dtype %s; a static scale is F32, BF16 or F16", fp8moe_dtype_name(t->dtype));
     *count = fp8moe_tensor_count(t);
     return FP8MOE_OK;
 }
 
-/* As upstream: the largest w13 input scale serves all experts, each keeps its own w2 input scale. */
-static fp8moe_status add_static_scales(fp8moe_layer *layer, const fp8moe_tensor *w13, const fp8moe_tensor *w2,
-                                       int64_t first, int64_t experts, fp8moe_error *err)
+/* As upstream: the largest w13 input scale serves all experts, each keeps its own w2 input scale.
+ */
+static fp8moe_status add_static_scales(fp8moe_layer *layer, const fp8moe_tensor *w13,
+                                       const fp8moe_tensor *w2, int64_t first, int64_t experts,
+                                       fp8moe_error *err)
 {
     int64_t n13, n2;
     TRY(count_scales(w13, "w13_input_scale", &n13, err));
@@ -280,21 +303,26 @@ static fp8moe_status add_static_scales(fp8moe_layer *layer, const fp8moe_tensor 
         return fail_at(err, FP8MOE_ERR_SHAPE, "w2_input_scale", -1, "%lld numbers for %lld experts",
                        (long long)n2, (long long)experts);
     for (int64_t i = 0; i < experts && n2 > 0; i++)
-        TRY(largest_scale(w2, n2 > 1 ? i : 0, 1, "w2_input_scale", &layer->experts[first + i].w2_input_scale, err));
+        TRY(largest_scale(w2, n2 > 1 ? i : 0, 1, "w2_input_scale",
+                          &layer->experts[first + i].w2_input_scale, err));
     return FP8MOE_OK;
 }
 
-static fp8moe_status open_static_scales(fp8moe_layer *layer, const fp8moe_inputs *in, fp8moe_error *err)
+static fp8moe_status open_static_scales(fp8moe_layer *layer, const fp8moe_inputs *in,
+                                        fp8moe_error *err)
 {
-    TRY(add_static_scales(layer, &in->w13_input_scale, &in->w2_input_scale, 0, layer->expert_count, err));
+    TRY(add_static_scales(layer, &in->w13_input_scale, &in->w2_input_scale, 0, layer->expert_count,
+                          err));
     for (int64_t i = 0; in->experts && i < layer->expert_count; i++)
-        TRY(add_static_scales(layer, &in->experts[i].w13_input_scale, &in->experts[i].w2_input_scale, i, 1, err));
+        TRY(add_static_scales(layer, &in->experts[i].w13_input_scale,
+                              &in->experts[i].w2_input_scale, i, 1, err));
     return FP8MOE_OK;
 }
 
 /* ---- routing ---- */
 
-static fp8moe_status resolve_experts(fp8moe_layer *layer, const fp8moe_inputs *in, fp8moe_error *err)
+static fp8moe_status resolve_experts(fp8moe_layer *layer, const fp8moe_inputs *in,
+                                     fp8moe_error *err)
 {
     const fp8moe_config *const c = &layer->config;
     fp8moe_layer_info *const info = &layer->info;
@@ -302,19 +330,22 @@ static fp8moe_status resolve_experts(fp8moe_layer *layer, const fp8moe_inputs *i
     const bool logits = fp8moe_tensor_present(router);
     const int64_t columns = !logits ? 0 : router->rank ? router->shape[router->rank - 1] : 1;
     info->num_experts = c->num_experts ? c->num_experts : columns;
-    info->local_num_experts = c->local_num_experts      ? c->local_num_experts
-                              : !c->replicate_expert    ? layer->expert_count
-                              : info->num_experts       ? info->num_experts
-                                                        : 1;
+    info->local_num_experts = c->local_num_experts   ? c->local_num_experts
+                              : !c->replicate_expert ? layer->expert_count
+                              : info->num_experts    ? info->num_experts
+                                                     : 1;
     if (c->num_experts < 0 || c->local_num_experts < 0)
-        return fail(err, FP8MOE_ERR_USAGE, "num_experts %lld and local_num_experts %lld: neither can be negative",
+        return fail(err, FP8MOE_ERR_USAGE,
+                    "num_experts %lld and local_num_experts %lld: neither can be negative",
                     (long long)c->num_experts, (long long)c->local_num_experts);
     if (!info->num_experts && c->ep_rank > 0)
-        return fail(err, FP8MOE_ERR_USAGE, "ep_rank %lld without num_experts: how many experts has the model?",
+        return fail(err, FP8MOE_ERR_USAGE,
+                    "ep_rank %lld without num_experts: how many experts has the model?",
                     (long long)c->ep_rank);
     if (!info->num_experts) info->num_experts = info->local_num_experts;
     if (c->replicate_expert && layer->expert_count != 1)
-        return fail(err, FP8MOE_ERR_USAGE, "replicate_expert needs exactly one expert, the weights hold %lld",
+        return fail(err, FP8MOE_ERR_USAGE,
+                    "replicate_expert needs exactly one expert, the weights hold %lld",
                     (long long)layer->expert_count);
     if (!c->replicate_expert && info->local_num_experts != layer->expert_count)
         return fail(err, FP8MOE_ERR_SHAPE, "local_num_experts is %lld, the weights hold %lld",
@@ -326,13 +357,15 @@ static fp8moe_status resolve_experts(fp8moe_layer *layer, const fp8moe_inputs *i
         return fail_at(err, FP8MOE_ERR_SHAPE, "router_logits", -1, "%lld columns for %lld experts",
                        (long long)columns, (long long)info->num_experts);
     if (c->ep_rank < 0 || c->ep_rank > (info->num_experts - 1) / info->local_num_experts)
-        return fail(err, FP8MOE_ERR_USAGE, "ep_rank %lld with %lld of %lld experts here: its window is empty",
-                    (long long)c->ep_rank, (long long)info->local_num_experts, (long long)info->num_experts);
+        return fail(err, FP8MOE_ERR_USAGE,
+                    "ep_rank %lld with %lld of %lld experts here: its window is empty",
+                    (long long)c->ep_rank, (long long)info->local_num_experts,
+                    (long long)info->num_experts);
     return FP8MOE_OK;
 }
 
-static fp8moe_status rows_of(const fp8moe_tensor *t, int64_t tokens, const char *name, fp8moe_tensor *out,
-                             fp8moe_error *err)
+static fp8moe_status rows_of(const fp8moe_tensor *t, int64_t tokens, const char *name,
+                             fp8moe_tensor *out, fp8moe_error *err)
 {
     char shape[96];
     TRY(error_in_tensor(err, fp8moe_tensor_as_rows(t, out, err), name));
@@ -361,8 +394,8 @@ fp8moe_status layer_set_ids(fp8moe_layer *layer, const fp8moe_tensor *ids, fp8mo
         if (layer->topk_ids[i] < -1 || layer->topk_ids[i] >= layer->info.num_experts)
             return fail_at(err, FP8MOE_ERR_VALUE, "topk_ids", -1,
                            "token %lld, slot %lld: id %lld, but the model has experts 0 to %lld",
-                           (long long)(i / top_k), (long long)(i % top_k), (long long)layer->topk_ids[i],
-                           (long long)layer->info.num_experts - 1);
+                           (long long)(i / top_k), (long long)(i % top_k),
+                           (long long)layer->topk_ids[i], (long long)layer->info.num_experts - 1);
     return FP8MOE_OK;
 }
 
@@ -375,7 +408,8 @@ static fp8moe_status alloc_slots(fp8moe_layer *layer, fp8moe_error *err)
     return fail(err, FP8MOE_ERR_NOMEM, "out of memory for the routing of %zu slots", slots);
 }
 
-static fp8moe_status routing_from_dump(fp8moe_layer *layer, const fp8moe_inputs *in, fp8moe_error *err)
+static fp8moe_status routing_from_dump(fp8moe_layer *layer, const fp8moe_inputs *in,
+                                       fp8moe_error *err)
 {
     const int64_t asked = layer->config.routing.top_k;
     fp8moe_tensor ids, weights;
@@ -383,33 +417,37 @@ static fp8moe_status routing_from_dump(fp8moe_layer *layer, const fp8moe_inputs 
         return fail_at(err, FP8MOE_ERR_DTYPE, "topk_ids", -1, "dtype %s; ids are integers",
                        fp8moe_dtype_name(in->topk_ids.dtype));
     if (!is_routing_dtype(in->topk_weights.dtype))
-        return fail_at(err, FP8MOE_ERR_DTYPE, "topk_weights", -1, "dtype %s; expected BF16, F16 or F32",
+        return fail_at(err, FP8MOE_ERR_DTYPE, "topk_weights", -1,
+                       "dtype %s; expected BF16, F16 or F32",
                        fp8moe_dtype_name(in->topk_weights.dtype));
     TRY(rows_of(&in->topk_ids, layer->info.tokens, "topk_ids", &ids, err));
     TRY(rows_of(&in->topk_weights, layer->info.tokens, "topk_weights", &weights, err));
     layer->info.top_k = ids.shape[1];
     if (weights.shape[1] != ids.shape[1] || (asked && asked != ids.shape[1]))
-        return fail_at(err, FP8MOE_ERR_SHAPE, "topk_weights", -1, "%lld ids a token, %lld weights, top_k %lld",
-                       (long long)ids.shape[1], (long long)weights.shape[1],
-                       (long long)(asked ? asked : ids.shape[1]));
+        return fail_at(err, FP8MOE_ERR_SHAPE, "topk_weights", -1,
+                       "%lld ids a token, %lld weights, top_k %lld", (long long)ids.shape[1],
+                       (long long)weights.shape[1], (long long)(asked ? asked : ids.shape[1]));
     TRY(alloc_slots(layer, err));
-    fp8moe_tensor_read_f64(&weights, 0, layer->info.tokens * layer->info.top_k, layer->topk_weights);
+    fp8moe_tensor_read_f64(&weights, 0, layer->info.tokens * layer->info.top_k,
+                           layer->topk_weights);
     return layer_set_ids(layer, &ids, err);
 }
 
 /* Routed in f32; the recipe rounds the weights further (layer_router_weight). */
-static fp8moe_status routing_from_logits(fp8moe_layer *layer, const fp8moe_inputs *in, fp8moe_error *err)
+static fp8moe_status routing_from_logits(fp8moe_layer *layer, const fp8moe_inputs *in,
+                                         fp8moe_error *err)
 {
     fp8moe_layer_info *const info = &layer->info;
     fp8moe_routing routing = layer->config.routing;
     fp8moe_tensor logits;
-    if (!routing.top_k) return fail(err, FP8MOE_ERR_USAGE, "router_logits without topk_ids need top_k");
+    if (!routing.top_k)
+        return fail(err, FP8MOE_ERR_USAGE, "router_logits without topk_ids need top_k");
     routing.weight_round = FP8MOE_ROUND_F32;
     TRY(fp8moe_routing_check(&routing, info->num_experts, err));
     TRY(rows_of(&in->router_logits, info->tokens, "router_logits", &logits, err));
     if (!is_routing_dtype(logits.dtype))
-        return fail_at(err, FP8MOE_ERR_DTYPE, "router_logits", -1, "dtype %s; expected BF16, F16 or F32",
-                       fp8moe_dtype_name(logits.dtype));
+        return fail_at(err, FP8MOE_ERR_DTYPE, "router_logits", -1,
+                       "dtype %s; expected BF16, F16 or F32", fp8moe_dtype_name(logits.dtype));
     info->top_k = routing.top_k;
     info->routed_here = true;
     TRY(alloc_slots(layer, err));
@@ -426,11 +464,14 @@ static fp8moe_status routing_from_logits(fp8moe_layer *layer, const fp8moe_input
 
 static fp8moe_status open_routing(fp8moe_layer *layer, const fp8moe_inputs *in, fp8moe_error *err)
 {
-    const bool ids = fp8moe_tensor_present(&in->topk_ids), weights = fp8moe_tensor_present(&in->topk_weights);
+    const bool ids = fp8moe_tensor_present(&in->topk_ids),
+               weights = fp8moe_tensor_present(&in->topk_weights);
     TRY(resolve_experts(layer, in, err));
     if (ids && weights) return routing_from_dump(layer, in, err);
-    if (fp8moe_tensor_present(&in->router_logits) && !ids) return routing_from_logits(layer, in, err);
-    return fail(err, FP8MOE_ERR_NOT_FOUND, "no routing: give topk_ids with topk_weights, or router_logits%s",
+    if (fp8moe_tensor_present(&in->router_logits) && !ids)
+        return routing_from_logits(layer, in, err);
+    return fail(err, FP8MOE_ERR_NOT_FOUND,
+                "no routing: give topk_ids with topk_weights, or router_logits%s",
                 ids ? " (there are topk_ids without topk_weights)" : "");
 }
 
@@ -473,7 +514,8 @@ static fp8moe_status open_linear(fp8moe_layer *layer, const fp8moe_inputs *in, f
     const fp8moe_weight w = {.weight = in->weight, .scale = in->weight_scale};
     int64_t scales;
     if (!fp8moe_tensor_present(&in->weight)) return fail(err, FP8MOE_ERR_NOT_FOUND, "no weight");
-    TRY(matrix_check(&w, -1, layer->info.hidden, c->block_rows, c->block_cols, "weight", &layer->linear, err));
+    TRY(matrix_check(&w, -1, layer->info.hidden, c->block_rows, c->block_cols, "weight",
+                     &layer->linear, err));
     TRY(count_scales(&in->input_scale, "input_scale", &scales, err));
     return largest_scale(&in->input_scale, 0, scales, "input_scale", &layer->input_scale, err);
 }
@@ -496,8 +538,10 @@ static fp8moe_status open_all(fp8moe_layer *layer, const fp8moe_inputs *in, fp8m
     if (c->block_rows < 1 || c->block_cols < 1 || c->threads < 1)
         return fail(err, FP8MOE_ERR_USAGE, "block sizes and threads must be at least 1");
     TRY(open_input(layer, in, err));
-    if (layer->recipe.op == FP8MOE_OP_LINEAR) TRY(open_linear(layer, in, err));
-    else TRY(open_moe(layer, in, err));
+    if (layer->recipe.op == FP8MOE_OP_LINEAR)
+        TRY(open_linear(layer, in, err));
+    else
+        TRY(open_moe(layer, in, err));
     TRY(resolve_target(layer, err));
     TRY(resolve_stage(layer, err));
     load_static_scales(layer);
@@ -527,8 +571,10 @@ fp8moe_status fp8moe_layer_open(const fp8moe_config *config, const fp8moe_inputs
     layer->recipe = *config->recipe;
     layer->info.first_leak_token = layer->info.first_leak_expert = -1;
     const fp8moe_status status = open_all(layer, inputs, err);
-    if (status != FP8MOE_OK) fp8moe_layer_close(layer);
-    else *out = layer;
+    if (status != FP8MOE_OK)
+        fp8moe_layer_close(layer);
+    else
+        *out = layer;
     return status;
 }
 
@@ -563,7 +609,8 @@ fp8moe_status fp8moe_recipe_fits(const fp8moe_recipe *recipe, const fp8moe_confi
     const bool is_static = has_static_scales(layer);
     fp8moe_layer_close(layer);
     if (recipe->input == FP8MOE_INPUT_FP8_TOKEN && is_static)
-        return fail(err, FP8MOE_ERR_USAGE, "recipe %s quantises per token, but static input scales were given",
+        return fail(err, FP8MOE_ERR_USAGE,
+                    "recipe %s quantises per token, but static input scales were given",
                     recipe->name);
     return FP8MOE_OK;
 }

@@ -45,7 +45,8 @@ int64_t layer_local_expert(const fp8moe_layer *layer, int64_t id);
 /* The expert whose weights stand for a local index. */
 const expert *layer_expert(const fp8moe_layer *layer, int64_t local);
 
-/* Take T * K global ids from a tensor; one outside the model is a VALUE error naming token and slot. */
+/* Take T * K global ids from a tensor; one outside the model is a VALUE error naming token and
+ * slot. */
 fp8moe_status layer_set_ids(fp8moe_layer *layer, const fp8moe_tensor *ids, fp8moe_error *err);
 
 /* A router weight as the recipe uses it. */

@@ -13,15 +13,16 @@ typedef struct run {
     moe_block block;
     fp8moe_layer *layer;
     const fp8moe_observer *observer;
-    const moe_hook *hook;  /* or NULL */
-    double *output;        /* the caller's [T, H], or NULL */
-    int64_t *poison;       /* local experts that zero weights do not silence */
+    const moe_hook *hook; /* or NULL */
+    double *output;       /* the caller's [T, H], or NULL */
+    int64_t *poison;      /* local experts that zero weights do not silence */
     int64_t poison_count;
 } run;
 
 /* ---- 0 * NaN: experts a token was not routed to ---- */
 
-/* Largest magnitude among the finite rows of the input; unknown where the input is the dump's codes. */
+/* Largest magnitude among the finite rows of the input; unknown where the input is the dump's
+ * codes. */
 static double finite_amax(const fp8moe_layer *layer, double *row)
 {
     double amax = 0;
@@ -29,7 +30,8 @@ static double finite_amax(const fp8moe_layer *layer, double *row)
         fp8moe_tensor_present(&layer->from[FP8MOE_STAGE_X_SCALE]))
         return (double)INFINITY;
     for (int64_t t = 0; t < layer->info.tokens; t++) {
-        fp8moe_tensor_read_f64(&layer->hidden_states, t * layer->info.hidden, layer->info.hidden, row);
+        fp8moe_tensor_read_f64(&layer->hidden_states, t * layer->info.hidden, layer->info.hidden,
+                               row);
         const double one = quant_amax(row, layer->info.hidden);
         if (one > amax && one - one == 0) amax = one;
     }
@@ -47,9 +49,9 @@ static double gathered_weight(const fp8moe_layer *layer, int64_t token, int64_t 
     return sum;
 }
 
-/* The gathered experts: all that a token of this batch weighs with a number other than 0, then, up to
- * min(E_local, T * K), the lowest local ids among the rest. Upstream leaves the choice of the rest to
- * its top-k's order of ties; lowest first is ours (numerics.md 5.1, step 6). */
+/* The gathered experts: all that a token of this batch weighs with a number other than 0, then, up
+ * to min(E_local, T * K), the lowest local ids among the rest. Upstream leaves the choice of the
+ * rest to its top-k's order of ties; lowest first is ours (numerics.md 5.1, step 6). */
 static void mark_gathered(const fp8moe_layer *layer, bool *gathered)
 {
     const fp8moe_layer_info *const info = &layer->info;
@@ -57,7 +59,8 @@ static void mark_gathered(const fp8moe_layer *layer, bool *gathered)
     int64_t left = min_i64(info->local_num_experts, slots);
     for (int64_t slot = 0; slot < slots; slot++) {
         const int64_t local = layer_local_expert(layer, layer->topk_ids[slot]);
-        if (local < 0 || gathered[local] || gathered_weight(layer, slot / info->top_k, local) == 0) continue;
+        if (local < 0 || gathered[local] || gathered_weight(layer, slot / info->top_k, local) == 0)
+            continue;
         gathered[local] = true;
         left--;
     }
@@ -68,7 +71,8 @@ static void mark_gathered(const fp8moe_layer *layer, bool *gathered)
     }
 }
 
-/* `dense` computes all experts but adds the rows of routed slots only: a foreign slot reads expert 0. */
+/* `dense` computes all experts but adds the rows of routed slots only: a foreign slot reads expert
+ * 0. */
 static void mark_first(const fp8moe_layer *layer, bool *gathered)
 {
     for (int64_t slot = 0; slot < layer->info.tokens * layer->info.top_k; slot++)
@@ -86,8 +90,10 @@ static fp8moe_status find_poison(run *r, fp8moe_error *err)
         free(gathered);
         return fail(err, FP8MOE_ERR_NOMEM, "out of memory for the gathered experts");
     }
-    if (pairs == FP8MOE_PAIRS_GATHERED) mark_gathered(layer, gathered);
-    else mark_first(layer, gathered);
+    if (pairs == FP8MOE_PAIRS_GATHERED)
+        mark_gathered(layer, gathered);
+    else
+        mark_first(layer, gathered);
     const double amax = finite_amax(layer, r->block.rows);
     for (int64_t e = 0; e < layer->info.local_num_experts; e++)
         if (gathered[e] && experts_may_poison(layer, e, amax)) r->poison[r->poison_count++] = e;
@@ -141,7 +147,8 @@ static void leak_expert(run *r, int64_t local)
     }
 }
 
-/* A token that is itself NaN or Inf makes every expert's output NaN, also the foreign ones' stand-ins. */
+/* A token that is itself NaN or Inf makes every expert's output NaN, also the foreign ones'
+ * stand-ins. */
 static void leak_token(run *r, int64_t token)
 {
     const fp8moe_layer *const layer = r->layer;
@@ -150,7 +157,8 @@ static void leak_token(run *r, int64_t token)
     double *const out = r->block.rows + token * hidden;
     const double *const x = c->x + token * hidden;
     bool finite = is_finite(c->x_scale[token]);
-    for (int64_t h = 0; h < hidden; h++) finite &= is_finite(x[h]);
+    for (int64_t h = 0; h < hidden; h++)
+        finite &= is_finite(x[h]);
     if (finite || (layer->recipe.pairs == FP8MOE_PAIRS_ALL && !has_foreign_slot(r, token))) return;
     for (int64_t h = 0; h < hidden; h++)
         if (is_finite(out[h])) out[h] = f64_from_bits(UINT64_C(0x7FF8000000000000));
@@ -160,8 +168,10 @@ static void leak(run *r)
 {
     const fp8moe_pairs pairs = r->layer->recipe.pairs;
     if (pairs != FP8MOE_PAIRS_GATHERED && pairs != FP8MOE_PAIRS_ALL) return;
-    for (int64_t t = 0; t < r->block.engine.chunk.tokens; t++) leak_token(r, t);
-    for (int64_t i = 0; i < r->poison_count; i++) leak_expert(r, r->poison[i]);
+    for (int64_t t = 0; t < r->block.engine.chunk.tokens; t++)
+        leak_token(r, t);
+    for (int64_t i = 0; i < r->poison_count; i++)
+        leak_expert(r, r->poison[i]);
 }
 
 /* ---- sum ---- */
@@ -193,7 +203,8 @@ void moe_combine(moe_block *b, int64_t token)
 {
     const fp8moe_layer *const layer = b->engine.layer;
     const int64_t hidden = layer->info.hidden, count = moe_contributions(b, token);
-    combine_sum(&layer->recipe, b->items, count, hidden, layer_output_precision(layer), b->rows + token * hidden);
+    combine_sum(&layer->recipe, b->items, count, hidden, layer_output_precision(layer),
+                b->rows + token * hidden);
 }
 
 static void count_foreign(run *r)
@@ -212,7 +223,8 @@ static fp8moe_status run_block(run *r, int64_t first, int64_t tokens, fp8moe_err
     fp8moe_layer *const layer = r->layer;
     const int64_t top_k = layer->info.top_k, hidden = layer->info.hidden;
 #define PASS(stage, ...)                                                                           \
-    TRY(stages_pass(layer, r->observer, FP8MOE_STAGE_##stage, first, tokens, (stage_values){__VA_ARGS__}, err))
+    TRY(stages_pass(layer, r->observer, FP8MOE_STAGE_##stage, first, tokens,                       \
+                    (stage_values){__VA_ARGS__}, err))
     engine_begin(e, first, tokens);
     experts_quantise_input(e);
     PASS(X_CODES, .codes = c->x_codes);
@@ -231,13 +243,15 @@ static fp8moe_status run_block(run *r, int64_t first, int64_t tokens, fp8moe_err
     PASS(ACT_SCALE, .numbers = c->act_scale);
     experts_down(e);
     PASS(EXPERT_OUTPUT, .numbers = c->expert_output);
-    for (int64_t t = 0; t < tokens; t++) moe_combine(&r->block, t);
+    for (int64_t t = 0; t < tokens; t++)
+        moe_combine(&r->block, t);
     count_foreign(r);
     leak(r);
     PASS(OUTPUT, .numbers = r->block.rows);
 #undef PASS
     if (r->output)
-        memcpy(r->output + first * hidden, r->block.rows, (size_t)(tokens * hidden) * sizeof(double));
+        memcpy(r->output + first * hidden, r->block.rows,
+               (size_t)(tokens * hidden) * sizeof(double));
     return r->hook ? r->hook->block(r->hook->user, &r->block, err) : FP8MOE_OK;
 }
 
@@ -259,8 +273,8 @@ static fp8moe_status run_blocks(run *r, fp8moe_error *err)
     return FP8MOE_OK;
 }
 
-fp8moe_status moe_run_hooked(fp8moe_layer *layer, const fp8moe_observer *observer, const moe_hook *hook,
-                             double *output, fp8moe_error *err)
+fp8moe_status moe_run_hooked(fp8moe_layer *layer, const fp8moe_observer *observer,
+                             const moe_hook *hook, double *output, fp8moe_error *err)
 {
     run r = {.layer = layer, .observer = observer, .hook = hook, .output = output};
     layer->info.foreign_slots = layer->info.padding_leaks = 0;
@@ -274,7 +288,8 @@ fp8moe_status moe_run_hooked(fp8moe_layer *layer, const fp8moe_observer *observe
     return status;
 }
 
-fp8moe_status moe_run(fp8moe_layer *layer, const fp8moe_observer *observer, double *output, fp8moe_error *err)
+fp8moe_status moe_run(fp8moe_layer *layer, const fp8moe_observer *observer, double *output,
+                      fp8moe_error *err)
 {
     return moe_run_hooked(layer, observer, NULL, output, err);
 }

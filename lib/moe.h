@@ -20,11 +20,11 @@ typedef struct moe_hook {
     int64_t bytes_per_token;
 } moe_hook;
 
-fp8moe_status moe_run_hooked(fp8moe_layer *layer, const fp8moe_observer *observer, const moe_hook *hook,
-                             double *output, fp8moe_error *err);
+fp8moe_status moe_run_hooked(fp8moe_layer *layer, const fp8moe_observer *observer,
+                             const moe_hook *hook, double *output, fp8moe_error *err);
 
-/* The contributions of a token of the block, in the order and with the weights they are summed: into
- * block->items; returns how many. */
+/* The contributions of a token of the block, in the order and with the weights they are summed:
+ * into block->items; returns how many. */
 int64_t moe_contributions(moe_block *block, int64_t token);
 
 /* Sum a token's row again, after an expert output changed. */

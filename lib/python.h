@@ -5,8 +5,9 @@
 #include <fp8moe/status.h>
 #include <stdbool.h>
 
-/* float(text): blanks around it (Unicode's too), a sign, underscores between digits, inf, infinity and
- * nan in any case, decimal digits of any script; rounded once, beyond the range of a double Inf.
+/* float(text): blanks around it (Unicode's too), a sign, underscores between digits, inf, infinity
+ * and nan in any case, decimal digits of any script; rounded once, beyond the range of a double
+ * Inf.
  * @return OK; VALUE where Python raises ValueError, with its sentence; UNSUPPORTED beyond
  *         LIMIT_NUMBER_DIGITS digits */
 fp8moe_status python_float(const char *text, double *out, fp8moe_error *err);

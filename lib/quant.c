@@ -34,10 +34,11 @@ static uint8_t encode(const fp8moe_target *target, double value)
     return value != value ? 0x7F : e4m3_encode(target, value);
 }
 
-void quant_codes(const fp8moe_target *target, fp8moe_precision steps, double factor, const double *x,
-                 int64_t n, uint8_t *codes)
+void quant_codes(const fp8moe_target *target, fp8moe_precision steps, double factor,
+                 const double *x, int64_t n, uint8_t *codes)
 {
-    for (int64_t i = 0; i < n; i++) codes[i] = encode(target, round_to(steps, x[i] * factor));
+    for (int64_t i = 0; i < n; i++)
+        codes[i] = encode(target, round_to(steps, x[i] * factor));
 }
 
 double quant_row(const fp8moe_target *target, fp8moe_precision steps, const double *x, int64_t n,
@@ -56,5 +57,6 @@ void quant_static(const fp8moe_target *target, fp8moe_cast cast, double scale, c
         return;
     }
     assert(cast == FP8MOE_CAST_F32_DIVISION);
-    for (int64_t i = 0; i < n; i++) codes[i] = encode(target, round_f32(x[i] / scale));
+    for (int64_t i = 0; i < n; i++)
+        codes[i] = encode(target, round_f32(x[i] / scale));
 }

@@ -1,4 +1,5 @@
-/* Quantisation of rows to E4M3: dynamic (one scale a row, numerics.md 1.1) and static (1.2, 3.6). */
+/* Quantisation of rows to E4M3: dynamic (one scale a row, numerics.md 1.1) and static (1.2, 3.6).
+ */
 #ifndef FP8MOE_LIB_QUANT_H
 #define FP8MOE_LIB_QUANT_H
 
@@ -6,7 +7,8 @@
 #include <stdint.h>
 
 /* dtype in which the scale arithmetic of a dynamic cast is done: the input's own on a target with
- * scale_in_input_dtype (BF16 for bf16 input), else F32; a cast cell of F32 asks for F32 everywhere. */
+ * scale_in_input_dtype (BF16 for bf16 input), else F32; a cast cell of F32 asks for F32 everywhere.
+ */
 fp8moe_precision quant_steps(const fp8moe_target *target, fp8moe_cast cast, fp8moe_precision input);
 
 /* The scale of a row whose largest magnitude is `amax`: round(round(amax + 1e-8) / fp8_max). */
@@ -16,11 +18,11 @@ double quant_scale(const fp8moe_target *target, fp8moe_precision steps, double a
 double quant_amax(const double *x, int64_t n);
 
 /* codes[i] = E4M3(round(x[i] * factor)); saturates. */
-void quant_codes(const fp8moe_target *target, fp8moe_precision steps, double factor, const double *x,
-                 int64_t n, uint8_t *codes);
+void quant_codes(const fp8moe_target *target, fp8moe_precision steps, double factor,
+                 const double *x, int64_t n, uint8_t *codes);
 
-/* One row: scale from its amax, codes by the rounded inverse of the rounded scale. Returns the scale
- * (a number exactly representable in `steps`). */
+/* One row: scale from its amax, codes by the rounded inverse of the rounded scale. Returns the
+ * scale (a number exactly representable in `steps`). */
 double quant_row(const fp8moe_target *target, fp8moe_precision steps, const double *x, int64_t n,
                  uint8_t *codes);
 

@@ -4,11 +4,12 @@
 
 #include <fp8moe/route.h>
 
-/* a before b among scores: NaN counts as larger than every number, as torch.topk has it; two NaNs are
- * equal. */
+/* a before b among scores: NaN counts as larger than every number, as torch.topk has it; two NaNs
+ * are equal. */
 bool route_exceeds(double a, double b);
 
-/* `scores` [num_experts] weigh; `choice` [num_experts] choose: the scores with the correction bias. */
+/* `scores` [num_experts] weigh; `choice` [num_experts] choose: the scores with the correction bias.
+ */
 void route_score(const fp8moe_routing *routing, const double *logits, int64_t num_experts,
                  double *scores, double *choice);
 

@@ -15,9 +15,12 @@ uint64_t shuffle_next(uint64_t *state)
 fp8moe_status shuffle_init(shuffle *out, uint64_t seed, int64_t length, fp8moe_error *err)
 {
     uint64_t state = seed ^ ((uint64_t)length << 32);
-    *out = (shuffle){.seed = seed, .length = length, .chunk = INT64_C(16) << (shuffle_next(&state) % 5)};
+    *out = (shuffle){
+        .seed = seed, .length = length, .chunk = INT64_C(16) << (shuffle_next(&state) % 5)};
     out->order = calloc((size_t)length, sizeof *out->order);
-    if (!out->order) return fail(err, FP8MOE_ERR_NOMEM, "out of memory for an order of %lld terms", (long long)length);
+    if (!out->order)
+        return fail(err, FP8MOE_ERR_NOMEM, "out of memory for an order of %lld terms",
+                    (long long)length);
     for (int64_t i = 0; i < length; i++) {
         const int64_t j = (int64_t)(shuffle_next(&state) % (uint64_t)(i + 1));
         out->order[i] = out->order[j];
@@ -38,7 +41,8 @@ static float dot_one(const shuffle *s, const double *a, const double *w, int64_t
     for (int64_t at = 0; at < n; at += s->chunk) {
         const int64_t end = min_i64(n, at + s->chunk);
         float part = 0;
-        for (int64_t i = at; i < end; i++) part = (float)((double)part + a[s->order[i]] * w[s->order[i]]);
+        for (int64_t i = at; i < end; i++)
+            part = (float)((double)part + a[s->order[i]] * w[s->order[i]]);
         total += part;
     }
     return total;
@@ -49,5 +53,6 @@ void shuffle_dot(const shuffle *s, double *out, int64_t out_stride, const double
 {
     assert(n == s->length);
     for (int64_t i = 0; i < a_rows; i++)
-        for (int64_t r = 0; r < w_rows; r++) out[i * out_stride + r] = dot_one(s, a + i * n, w + r * n, n);
+        for (int64_t r = 0; r < w_rows; r++)
+            out[i * out_stride + r] = dot_one(s, a + i * n, w + r * n, n);
 }

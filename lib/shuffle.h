@@ -17,7 +17,8 @@ typedef struct shuffle {
 fp8moe_status shuffle_init(shuffle *out, uint64_t seed, int64_t length, fp8moe_error *err);
 void shuffle_free(shuffle *s);
 
-/* As kernels.dot, each product rounded to f32 after joining its f32 partial sum. n is the length. */
+/* As kernels.dot, each product rounded to f32 after joining its f32 partial sum. n is the length.
+ */
 void shuffle_dot(const shuffle *s, double *out, int64_t out_stride, const double *a, int64_t a_rows,
                  const double *w, int64_t w_rows, int64_t n);
 

@@ -8,15 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Standard deviations allowed before a statistic counts as outside: noise of many rows and shapes is
- * tested, none of it may be called different. */
+/* Standard deviations allowed before a statistic counts as outside: noise of many rows and shapes
+ * is tested, none of it may be called different. */
 #define SIGMAS 6.0
 
 fp8moe_status tally_open(tally *t, int64_t width, fp8moe_error *err)
 {
-    *t = (tally){.width = width, .row = {.token = -1, .index = -1}, .expert = {.token = -1, .index = -1}};
+    *t = (tally){
+        .width = width, .row = {.token = -1, .index = -1}, .expert = {.token = -1, .index = -1}};
     t->column_energy = calloc((size_t)width + 1, 3 * sizeof(double));
-    if (!t->column_energy) return fail(err, FP8MOE_ERR_NOMEM, "out of memory for %lld columns", (long long)width);
+    if (!t->column_energy)
+        return fail(err, FP8MOE_ERR_NOMEM, "out of memory for %lld columns", (long long)width);
     t->column_expected = t->column_energy + width;
     t->column_widest = t->column_expected + width;
     return FP8MOE_OK;
@@ -92,7 +94,8 @@ static void add_sources(const row_view *row, row_sums *s)
         s->spread += unit * unit * e->fourth;
         s->gain_spread += unit * unit * e->with_operand;
         if (unit * e->largest > s->largest) s->largest = unit * e->largest;
-        if (unit * e->largest_with_operand > s->largest_gain) s->largest_gain = unit * e->largest_with_operand;
+        if (unit * e->largest_with_operand > s->largest_gain)
+            s->largest_gain = unit * e->largest_with_operand;
     }
 }
 
@@ -144,7 +147,11 @@ void tally_add(tally *t, const row_view *row, const double *got)
 
 static fp8moe_statistic statistic(const char *name, tally_extreme at)
 {
-    return (fp8moe_statistic){.name = name, .seen = at.seen, .limit = at.limit, .token = at.token, .index = at.index,
+    return (fp8moe_statistic){.name = name,
+                              .seen = at.seen,
+                              .limit = at.limit,
+                              .token = at.token,
+                              .index = at.index,
                               .outside = at.limit > 0 && !(at.seen <= at.limit)};
 }
 
@@ -165,8 +172,10 @@ int tally_statistics(const tally *t, fp8moe_statistic out[FP8MOE_STATISTICS])
     const double energy = t->expected_energy + SIGMAS * sqrt(t->energy_variance) + t->largest_flip;
     const double gain = SIGMAS * sqrt(t->gain_variance) + 2 * t->largest_gain;
     int count = 0;
-    out[count++] = statistic("energy", (tally_extreme){sqrt(t->energy / t->signal), sqrt(energy / t->signal), -1, -1});
-    out[count++] = statistic("gain", (tally_extreme){fabs(t->gain) / t->signal, gain / t->signal, -1, -1});
+    out[count++] = statistic(
+        "energy", (tally_extreme){sqrt(t->energy / t->signal), sqrt(energy / t->signal), -1, -1});
+    out[count++] =
+        statistic("gain", (tally_extreme){fabs(t->gain) / t->signal, gain / t->signal, -1, -1});
     out[count++] = statistic("row energy", t->row);
     out[count++] = statistic("column energy", worst_column(t));
     if (t->expert.token >= 0) out[count++] = statistic("expert", t->expert);
@@ -183,8 +192,8 @@ bool tally_fails(const tally *t)
     return false;
 }
 
-/* Residuals of moved roundings are small, have no direction and are spread over rows and columns like
- * the noise they resemble, only larger: limits grow with the energy seen. */
+/* Residuals of moved roundings are small, have no direction and are spread over rows and columns
+ * like the noise they resemble, only larger: limits grow with the energy seen. */
 bool tally_is_unstructured(const tally *t)
 {
     fp8moe_statistic all[FP8MOE_STATISTICS];

@@ -1,5 +1,5 @@
-/* Rows held against their intervals and their noise: element classes and the statistics of verdict.md
- * section 5. Knows nothing of experts but the share each has in a row. */
+/* Rows held against their intervals and their noise: element classes and the statistics of
+ * verdict.md section 5. Knows nothing of experts but the share each has in a row. */
 #ifndef FP8MOE_LIB_TALLY_H
 #define FP8MOE_LIB_TALLY_H
 
@@ -45,12 +45,13 @@ typedef struct tally_extreme {
 typedef struct tally {
     int64_t width, rows;
     int64_t classes[ELEMENT_CLASSES];
-    double energy, expected_energy, energy_variance, largest_flip; /* sums of squares of got - centre */
-    double signal;                                                 /* sum of centre^2 */
+    double energy, expected_energy, energy_variance,
+        largest_flip; /* sums of squares of got - centre */
+    double signal;    /* sum of centre^2 */
     double gain, gain_variance, largest_gain;
     tally_extreme row, expert;
     double *column_energy, *column_expected, *column_widest; /* [width] */
-    double row_share_largest, row_share_sum; /* of energy / signal */
+    double row_share_largest, row_share_sum;                 /* of energy / signal */
 } tally;
 
 fp8moe_status tally_open(tally *t, int64_t width, fp8moe_error *err);
@@ -66,8 +67,8 @@ int tally_statistics(const tally *t, fp8moe_statistic out[FP8MOE_STATISTICS]);
  * outside. */
 bool tally_fails(const tally *t);
 
-/* Whether what is there looks like moved roundings: larger than the noise, but of no direction and in no
- * particular place. */
+/* Whether what is there looks like moved roundings: larger than the noise, but of no direction and
+ * in no particular place. */
 bool tally_is_unstructured(const tally *t);
 
 #endif

@@ -24,7 +24,8 @@ static fp8moe_status check_weight(const fp8moe_tensor *t, int64_t rows, int64_t 
 {
     char shape[96];
     if (!is_weight_dtype(t->dtype))
-        return fail_at(err, FP8MOE_ERR_DTYPE, name, -1, "dtype %s; a weight is F8_E4M3, BF16, F16 or F32",
+        return fail_at(err, FP8MOE_ERR_DTYPE, name, -1,
+                       "dtype %s; a weight is F8_E4M3, BF16, F16 or F32",
                        fp8moe_dtype_name(t->dtype));
     if (t->rank != 2 || (rows >= 0 && t->shape[0] != rows) || (cols >= 0 && t->shape[1] != cols))
         return fail_at(err, FP8MOE_ERR_SHAPE, name, -1, "expected [%lld, %lld] (-1: any), got %s",
@@ -33,8 +34,8 @@ static fp8moe_status check_weight(const fp8moe_tensor *t, int64_t rows, int64_t 
     return FP8MOE_OK;
 }
 
-/* Which kind of scale a shape means for a matrix of full_rows x full_cols. One number is per tensor, one
- * a row wins over a block grid that happens to have as many rows. */
+/* Which kind of scale a shape means for a matrix of full_rows x full_cols. One number is per
+ * tensor, one a row wins over a block grid that happens to have as many rows. */
 static fp8moe_status find_kind(matrix *m, int64_t full_rows, int64_t full_cols, const char *name,
                                fp8moe_error *err)
 {
@@ -51,19 +52,20 @@ static fp8moe_status find_kind(matrix *m, int64_t full_rows, int64_t full_cols, 
         m->kind = SCALE_BLOCK;
     } else {
         char shape[96];
-        return fail_at(err, FP8MOE_ERR_SHAPE, name, -1,
-                       "scale %s fits no layout of a [%lld, %lld] weight: one number, [%lld], [%lld, 1], or "
-                       "[%lld, %lld] blocks of %lld x %lld",
-                       fp8moe_tensor_shape_text(s, shape, sizeof shape), (long long)full_rows,
-                       (long long)full_cols, (long long)full_rows, (long long)full_rows,
-                       (long long)grid_rows, (long long)grid_cols, (long long)m->block_rows,
-                       (long long)m->block_cols);
+        return fail_at(
+            err, FP8MOE_ERR_SHAPE, name, -1,
+            "scale %s fits no layout of a [%lld, %lld] weight: one number, [%lld], [%lld, 1], or "
+            "[%lld, %lld] blocks of %lld x %lld",
+            fp8moe_tensor_shape_text(s, shape, sizeof shape), (long long)full_rows,
+            (long long)full_cols, (long long)full_rows, (long long)full_rows, (long long)grid_rows,
+            (long long)grid_cols, (long long)m->block_rows, (long long)m->block_cols);
     }
     return FP8MOE_OK;
 }
 
-fp8moe_status matrix_check(const fp8moe_weight *weight, int64_t rows, int64_t cols, int64_t block_rows,
-                           int64_t block_cols, const char *name, matrix *out, fp8moe_error *err)
+fp8moe_status matrix_check(const fp8moe_weight *weight, int64_t rows, int64_t cols,
+                           int64_t block_rows, int64_t block_cols, const char *name, matrix *out,
+                           fp8moe_error *err)
 {
     TRY(check_weight(&weight->weight, rows, cols, name, err));
     *out = (matrix){.weight = weight->weight,
@@ -76,7 +78,8 @@ fp8moe_status matrix_check(const fp8moe_weight *weight, int64_t rows, int64_t co
                     .block_cols = block_cols};
     if (!fp8moe_tensor_present(&weight->scale)) return FP8MOE_OK;
     if (!is_scale_dtype(weight->scale.dtype))
-        return fail_at(err, FP8MOE_ERR_DTYPE, name, -1, "scale dtype %s; a scale is F32, BF16, F16 or F8_E8M0",
+        return fail_at(err, FP8MOE_ERR_DTYPE, name, -1,
+                       "scale dtype %s; a scale is F32, BF16, F16 or F8_E8M0",
                        fp8moe_dtype_name(weight->scale.dtype));
     return find_kind(out, weight->full_rows ? weight->full_rows : out->rows,
                      weight->full_columns ? weight->full_columns : out->cols, name, err);
@@ -98,18 +101,21 @@ void weights_codes(const weight_reader *reader, const matrix *m, int64_t row, ui
 {
     fp8moe_tensor_read_raw(&m->weight, row * m->cols, m->cols, codes);
     if (!is_halved(reader)) return;
-    for (int64_t i = 0; i < m->cols; i++) codes[i] = e4m3_halve(codes[i]);
+    for (int64_t i = 0; i < m->cols; i++)
+        codes[i] = e4m3_halve(codes[i]);
 }
 
 static int64_t scale_index(const matrix *m, int64_t row, int64_t col)
 {
     switch (m->kind) {
-    case SCALE_ROW: return row + m->row_offset;
+    case SCALE_ROW:
+        return row + m->row_offset;
     case SCALE_BLOCK:
         return (row + m->row_offset) / m->block_rows * m->scale.shape[1] +
                (col + m->column_offset) / m->block_cols;
     case SCALE_ABSENT:
-    case SCALE_TENSOR: break;
+    case SCALE_TENSOR:
+        break;
     }
     return 0;
 }
@@ -148,8 +154,7 @@ static double requantise(const weight_reader *reader, const matrix *m, int64_t r
                          uint8_t *codes)
 {
     apply_scales(reader, m, row, out);
-    const fp8moe_precision steps =
-        quant_steps(reader->target, FP8MOE_CAST_BF16, FP8MOE_ROUND_BF16);
+    const fp8moe_precision steps = quant_steps(reader->target, FP8MOE_CAST_BF16, FP8MOE_ROUND_BF16);
     const double scale = quant_row(reader->target, steps, out, m->cols, codes);
     reader->decode(out, codes, reader->table, m->cols);
     return scale;
@@ -166,12 +171,15 @@ double weights_row(const weight_reader *reader, const matrix *m, int64_t row, do
     reader->decode(out, codes, reader->table, m->cols);
     switch (reader->form) {
     case FP8MOE_FORM_DEQUANT:
-    case FP8MOE_FORM_EXACT: apply_scales(reader, m, row, out); return 1;
+    case FP8MOE_FORM_EXACT:
+        apply_scales(reader, m, row, out);
+        return 1;
     case FP8MOE_FORM_PREPARED:
         if (matrix_is_blockwise(m)) return requantise(reader, m, row, out, codes);
         break;
     case FP8MOE_FORM_CODES:
-    case FP8MOE_FORM_BF16: break;
+    case FP8MOE_FORM_BF16:
+        break;
     }
     return weights_scale(reader, m, row, 0);
 }

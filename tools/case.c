@@ -21,8 +21,8 @@ static const char *keep(case_file *out, char *text)
 
 /* ---- options ---- */
 
-static fp8moe_status add_option(case_file *out, case_layer *layer, option_id id, const yaml_node *value,
-                                fp8moe_error *err)
+static fp8moe_status add_option(case_file *out, case_layer *layer, option_id id,
+                                const yaml_node *value, fp8moe_error *err)
 {
     fp8moe_error why;
     CLI_TRY(yaml_expect(value, YAML_TEXT, value->key ? value->key : "an entry", err));
@@ -32,7 +32,8 @@ static fp8moe_status add_option(case_file *out, case_layer *layer, option_id id,
 }
 
 /* `names: {field: tensor}` and `as: {tensor: dtype}` are --name and --as, once an entry. */
-static fp8moe_status add_pairs(case_file *out, case_layer *layer, option_id id, const yaml_node *map, fp8moe_error *err)
+static fp8moe_status add_pairs(case_file *out, case_layer *layer, option_id id,
+                               const yaml_node *map, fp8moe_error *err)
 {
     CLI_TRY(yaml_expect(map, YAML_MAP, map->key, err));
     for (size_t i = 0; i < map->count; i++) {
@@ -40,12 +41,14 @@ static fp8moe_status add_pairs(case_file *out, case_layer *layer, option_id id, 
         fp8moe_error why;
         CLI_TRY(yaml_expect(entry, YAML_TEXT, entry->key, err));
         const char *text = keep(out, cli_text("%s=%s", entry->key, entry->text));
-        if (options_add(&layer->given, id, text, &why) != FP8MOE_OK) return yaml_fail(entry, err, "%s", why.message);
+        if (options_add(&layer->given, id, text, &why) != FP8MOE_OK)
+            return yaml_fail(entry, err, "%s", why.message);
     }
     return FP8MOE_OK;
 }
 
-static fp8moe_status add_list(case_file *out, case_layer *layer, option_id id, const yaml_node *list, fp8moe_error *err)
+static fp8moe_status add_list(case_file *out, case_layer *layer, option_id id,
+                              const yaml_node *list, fp8moe_error *err)
 {
     if (list->kind == YAML_TEXT) return add_option(out, layer, id, list, err);
     CLI_TRY(yaml_expect(list, YAML_LIST, list->key, err));
@@ -54,9 +57,10 @@ static fp8moe_status add_list(case_file *out, case_layer *layer, option_id id, c
     return FP8MOE_OK;
 }
 
-/* A key that is an option of verify. What the command line, or the layer before the common part, says
- * already stands. */
-static fp8moe_status add_setting(case_file *out, case_layer *layer, const yaml_node *entry, fp8moe_error *err)
+/* A key that is an option of verify. What the command line, or the layer before the common part,
+ * says already stands. */
+static fp8moe_status add_setting(case_file *out, case_layer *layer, const yaml_node *entry,
+                                 fp8moe_error *err)
 {
     char *spelling = cli_text("--%s", entry->key);
     for (char *at = spelling; *at; at++)
@@ -79,10 +83,12 @@ static fp8moe_status add_setting(case_file *out, case_layer *layer, const yaml_n
 static void add_path(case_layer *layer, const char *folder, const char *path)
 {
     layer->files = cli_resize(layer->files, (layer->file_count + 1) * sizeof *layer->files);
-    layer->files[layer->file_count++] = path[0] == '/' ? cli_copy(path) : cli_text("%s%s", folder, path);
+    layer->files[layer->file_count++] =
+        path[0] == '/' ? cli_copy(path) : cli_text("%s%s", folder, path);
 }
 
-static fp8moe_status add_files(case_layer *layer, const char *folder, const yaml_node *files, fp8moe_error *err)
+static fp8moe_status add_files(case_layer *layer, const char *folder, const yaml_node *files,
+                               fp8moe_error *err)
 {
     if (files->kind == YAML_TEXT) {
         add_path(layer, folder, files->text);
@@ -111,12 +117,13 @@ static fp8moe_status set_expect(case_layer *layer, const yaml_node *entry, fp8mo
 /* ---- layers ---- */
 
 /* The keys of a layer, or (`common`) those that hold for all. */
-static fp8moe_status read_keys(case_file *out, case_layer *layer, const char *folder, const yaml_node *map, bool common,
-                               fp8moe_error *err)
+static fp8moe_status read_keys(case_file *out, case_layer *layer, const char *folder,
+                               const yaml_node *map, bool common, fp8moe_error *err)
 {
     for (size_t i = 0; i < map->count; i++) {
         const yaml_node *entry = &map->children[i];
-        if (common && (!strcmp(entry->key, "layers") || !strcmp(entry->key, "recipes") || !strcmp(entry->key, "targets")))
+        if (common && (!strcmp(entry->key, "layers") || !strcmp(entry->key, "recipes") ||
+                       !strcmp(entry->key, "targets")))
             continue;
         if (!strcmp(entry->key, "files")) {
             if (!layer->file_count) CLI_TRY(add_files(layer, folder, entry, err));
@@ -136,8 +143,8 @@ static fp8moe_status read_keys(case_file *out, case_layer *layer, const char *fo
     return FP8MOE_OK;
 }
 
-static fp8moe_status read_layer(case_file *out, const options *given, const char *folder, const yaml_node *root,
-                                const yaml_node *own, fp8moe_error *err)
+static fp8moe_status read_layer(case_file *out, const options *given, const char *folder,
+                                const yaml_node *root, const yaml_node *own, fp8moe_error *err)
 {
     out->layers = cli_resize(out->layers, (out->count + 1) * sizeof *out->layers);
     case_layer *layer = &out->layers[out->count++];
@@ -149,8 +156,8 @@ static fp8moe_status read_layer(case_file *out, const options *given, const char
     return yaml_fail(own ? own : root, err, "a layer needs files");
 }
 
-static fp8moe_status read_layers(case_file *out, const options *given, const char *folder, const yaml_node *root,
-                                 fp8moe_error *err)
+static fp8moe_status read_layers(case_file *out, const options *given, const char *folder,
+                                 const yaml_node *root, fp8moe_error *err)
 {
     const yaml_node *recipes = yaml_find(root, "recipes"), *targets = yaml_find(root, "targets");
     const yaml_node *layers = yaml_find(root, "layers");

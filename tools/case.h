@@ -1,4 +1,5 @@
-/* Case files: layers to verify, written down once. YAML; the keys are the options' words with "_". */
+/* Case files: layers to verify, written down once. YAML; the keys are the options' words with "_".
+ */
 #ifndef FP8MOE_TOOLS_CASE_H
 #define FP8MOE_TOOLS_CASE_H
 
@@ -6,11 +7,11 @@
 
 /* One layer of a case file. */
 typedef struct case_layer {
-    char *name;       /* or NULL */
-    char **files;     /* relative ones start at the case file's folder */
+    char *name;   /* or NULL */
+    char **files; /* relative ones start at the case file's folder */
     size_t file_count;
-    options given;    /* the command line's options, then the layer's, then those for all layers */
-    char *expect;     /* "same", "different", "inconclusive", or NULL */
+    options given; /* the command line's options, then the layer's, then those for all layers */
+    char *expect;  /* "same", "different", "inconclusive", or NULL */
 } case_layer;
 
 typedef struct case_file {
@@ -26,8 +27,8 @@ bool case_is_one(const char *path);
 /*
  * Read one. `given` is the command line: what it says wins.
  *
- * @return OK; IO, FORMAT (line and column: an unknown or doubled key, a value of the wrong kind, no files),
- *         UNSUPPORTED
+ * @return OK; IO, FORMAT (line and column: an unknown or doubled key, a value of the wrong kind, no
+ * files), UNSUPPORTED
  */
 fp8moe_status case_read(const char *path, const options *given, case_file *out, fp8moe_error *err);
 void case_free(case_file *read);

@@ -17,7 +17,8 @@ const fp8moe_recipe *catalog_recipe(const char *name)
 const fp8moe_recipe *catalog_recipe_at(size_t index)
 {
     size_t shipped = 0;
-    while (fp8moe_recipe_at(shipped)) shipped++;
+    while (fp8moe_recipe_at(shipped))
+        shipped++;
     if (index < shipped) return fp8moe_recipe_at(index);
     return index - shipped < recipe_count ? recipes[index - shipped] : NULL;
 }
@@ -34,18 +35,22 @@ static fp8moe_status check_keys(const yaml_node *row, const char *const *keys, f
 {
     for (size_t i = 0; i < row->count; i++) {
         size_t k = 0;
-        while (keys[k] && strcmp(keys[k], row->children[i].key)) k++;
-        if (!keys[k]) return yaml_fail(&row->children[i], err, "unknown key '%s'", row->children[i].key);
+        while (keys[k] && strcmp(keys[k], row->children[i].key))
+            k++;
+        if (!keys[k])
+            return yaml_fail(&row->children[i], err, "unknown key '%s'", row->children[i].key);
     }
     return FP8MOE_OK;
 }
 
-static fp8moe_status find_base(const yaml_node *row, const char *const *keys, const char **base, fp8moe_error *err)
+static fp8moe_status find_base(const yaml_node *row, const char *const *keys, const char **base,
+                               fp8moe_error *err)
 {
     CLI_TRY(yaml_expect(row, YAML_MAP, row->key, err));
     CLI_TRY(check_keys(row, keys, err));
     const yaml_node *based_on = yaml_find(row, "based_on");
-    if (!based_on) return yaml_fail(row, err, "'%s' needs based_on: the row it starts from", row->key);
+    if (!based_on)
+        return yaml_fail(row, err, "'%s' needs based_on: the row it starts from", row->key);
     CLI_TRY(yaml_expect(based_on, YAML_TEXT, "based_on", err));
     *base = based_on->text;
     return FP8MOE_OK;
@@ -72,13 +77,15 @@ static fp8moe_status set_axes(const yaml_node *axes, fp8moe_recipe *recipe, fp8m
     fp8moe_error why;
     if (!axes) return FP8MOE_OK;
     CLI_TRY(yaml_expect(axes, YAML_MAP, "axes", err));
-    if (axes->count > FP8MOE_MAX_AXES) return yaml_fail(axes, err, "more than %d axes", FP8MOE_MAX_AXES);
+    if (axes->count > FP8MOE_MAX_AXES)
+        return yaml_fail(axes, err, "more than %d axes", FP8MOE_MAX_AXES);
     memset(recipe->axes, 0, sizeof recipe->axes);
     for (size_t i = 0; i < axes->count; i++) {
         const yaml_node *entry = &axes->children[i];
         fp8moe_recipe trial = *recipe;
         CLI_TRY(yaml_expect(entry, YAML_TEXT, entry->key, err));
-        if (fp8moe_recipe_apply(&trial, entry->text, &why) != FP8MOE_OK) return yaml_fail(entry, err, "%s", why.message);
+        if (fp8moe_recipe_apply(&trial, entry->text, &why) != FP8MOE_OK)
+            return yaml_fail(entry, err, "%s", why.message);
         recipe->axes[i] = (fp8moe_axis){cli_copy(entry->key), cli_copy(entry->text)};
     }
     return FP8MOE_OK;
@@ -89,8 +96,10 @@ static fp8moe_status add_recipe(const yaml_node *row, fp8moe_error *err)
     static const char *const keys[] = {"based_on", "with", "axes", NULL};
     const char *base;
     CLI_TRY(find_base(row, keys, &base, err));
-    if (catalog_recipe(row->key)) return yaml_fail(row, err, "there is a recipe '%s' already", row->key);
-    if (!catalog_recipe(base)) return yaml_fail(row, err, "based_on '%s': there is no such recipe", base);
+    if (catalog_recipe(row->key))
+        return yaml_fail(row, err, "there is a recipe '%s' already", row->key);
+    if (!catalog_recipe(base))
+        return yaml_fail(row, err, "based_on '%s': there is no such recipe", base);
     fp8moe_recipe *recipe = cli_allocate(sizeof *recipe);
     recipes = cli_resize(recipes, (recipe_count + 1) * sizeof(void *));
     *recipe = *catalog_recipe(base);
@@ -118,7 +127,8 @@ static fp8moe_status set_slack(const yaml_node *entry, fp8moe_target *target, fp
     double number;
     CLI_TRY(yaml_expect(entry, YAML_TEXT, entry->key, err));
     if (!cli_parse_number(entry->text, &number) || number < 0)
-        return yaml_fail(entry, err, "%s '%s' must be a number of at least 0", entry->key, entry->text);
+        return yaml_fail(entry, err, "%s '%s' must be a number of at least 0", entry->key,
+                         entry->text);
     if (!strcmp(entry->key, "dot_slack")) {
         target->dot_slack = number;
     } else if (!strcmp(entry->key, "silu_slack_rate") && number <= 1) {
@@ -127,7 +137,8 @@ static fp8moe_status set_slack(const yaml_node *entry, fp8moe_target *target, fp
         target->silu_slack = (int)number;
     } else {
         return yaml_fail(entry, err,
-                         "a target may change dot_slack, silu_slack (steps, 0 to 100) and silu_slack_rate (0 to 1), not "
+                         "a target may change dot_slack, silu_slack (steps, 0 to 100) and "
+                         "silu_slack_rate (0 to 1), not "
                          "'%s: %s'",
                          entry->key, entry->text);
     }
@@ -139,8 +150,10 @@ static fp8moe_status add_target(const yaml_node *row, fp8moe_error *err)
     static const char *const keys[] = {"based_on", "with", NULL};
     const char *base;
     CLI_TRY(find_base(row, keys, &base, err));
-    if (catalog_target(row->key)) return yaml_fail(row, err, "there is a target '%s' already", row->key);
-    if (!catalog_target(base)) return yaml_fail(row, err, "based_on '%s': there is no such target", base);
+    if (catalog_target(row->key))
+        return yaml_fail(row, err, "there is a target '%s' already", row->key);
+    if (!catalog_target(base))
+        return yaml_fail(row, err, "based_on '%s': there is no such target", base);
     fp8moe_target *target = cli_allocate(sizeof *target);
     targets = cli_resize(targets, (target_count + 1) * sizeof(void *));
     *target = *catalog_target(base);

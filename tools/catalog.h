@@ -12,9 +12,9 @@ const fp8moe_target *catalog_target(const char *name);
 const fp8moe_recipe *catalog_recipe_at(size_t index);
 
 /*
- * Add the rows of a case file: maps from a new name to {based_on: NAME, with: {column: value}}; a recipe's
- * may also name open axes of its own: `axes: {words: "column=value ..."}`. Rows live until the process
- * ends.
+ * Add the rows of a case file: maps from a new name to {based_on: NAME, with: {column: value}}; a
+ * recipe's may also name open axes of its own: `axes: {words: "column=value ..."}`. Rows live until
+ * the process ends.
  *
  * @return OK; FORMAT with line and column: a name that is taken, an unknown column or value
  */

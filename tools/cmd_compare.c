@@ -130,15 +130,16 @@ const cli_command command_compare = {
     .min_operands = 2,
     .max_operands = 2,
     .summary = "compare tensors of two files, A being the reference",
-    .description = "Without names every tensor that both files hold is compared; one name stands "
-                   "for both sides; files of "
-                   "one tensor each are compared whatever its names. Shapes must be equal, leading "
-                   "dimensions of size 1 "
-                   "apart. A file whose own name holds a colon is found first.\n"
-                   "Under the strict policy two tensors are the same when non-finite elements agree, at "
-                   "least 99 % of the elements that are not zero on both sides are identical and none is "
-                   "both more than 2 bf16 steps and more than 1e-6 of its row's largest magnitude away. "
-                   "Whatever the policy, a pass that a 2 % gain error would have got too is inconclusive.",
+    .description =
+        "Without names every tensor that both files hold is compared; one name stands "
+        "for both sides; files of "
+        "one tensor each are compared whatever its names. Shapes must be equal, leading "
+        "dimensions of size 1 "
+        "apart. A file whose own name holds a colon is found first.\n"
+        "Under the strict policy two tensors are the same when non-finite elements agree, at "
+        "least 99 % of the elements that are not zero on both sides are identical and none is "
+        "both more than 2 bf16 steps and more than 1e-6 of its row's largest magnitude away. "
+        "Whatever the policy, a pass that a 2 % gain error would have got too is inconclusive.",
     .example = "fp8moe compare layer.safetensors:stock layer.safetensors:custom",
     .run = compare,
 };

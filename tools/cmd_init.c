@@ -10,12 +10,15 @@ static void add_quoted(buffer *out, const char *text)
 {
     buffer_add(out, "\"");
     for (; *text; text++)
-        if ((unsigned char)*text < 0x20) buffer_format(out, "\\x%02x", (unsigned)(unsigned char)*text);
-        else buffer_format(out, "%s%c", *text == '"' || *text == '\\' ? "\\" : "", *text);
+        if ((unsigned char)*text < 0x20)
+            buffer_format(out, "\\x%02x", (unsigned)(unsigned char)*text);
+        else
+            buffer_format(out, "%s%c", *text == '"' || *text == '\\' ? "\\" : "", *text);
     buffer_add(out, "\"");
 }
 
-/* A case file's paths start at its own folder: as given where that is this folder, whole elsewhere. */
+/* A case file's paths start at its own folder: as given where that is this folder, whole elsewhere.
+ */
 static void add_path(buffer *out, const char *path, const char *beside)
 {
     char *whole = beside && strchr(beside, '/') ? realpath(path, NULL) : NULL;
@@ -35,20 +38,24 @@ static void add_files(buffer *out, const source *from, const char *beside)
     buffer_add(out, "\n");
 }
 
-/* A setting that is known stands as it is; one that a verdict needs and nobody gave stands as a comment. */
+/* A setting that is known stands as it is; one that a verdict needs and nobody gave stands as a
+ * comment. */
 static void add_setting(buffer *out, const settings *all, setting_id id, const char *help)
 {
     const setting *value = &all->value[id];
-    if (value->source == SOURCE_UNKNOWN) buffer_format(out, "    # %s:  # %s\n", setting_name(id), help);
+    if (value->source == SOURCE_UNKNOWN)
+        buffer_format(out, "    # %s:  # %s\n", setting_name(id), help);
     else if (value->source != SOURCE_DEFAULT)
-        buffer_format(out, "    %s: %s  # %s\n", setting_name(id), value->text, setting_source_name(value->source));
+        buffer_format(out, "    %s: %s  # %s\n", setting_name(id), value->text,
+                      setting_source_name(value->source));
 }
 
 static void add_outputs(buffer *out, const subject_dump *subject)
 {
     buffer_add(out, "    # outputs to judge:");
     for (size_t i = 0; i < subject->fields.output_count; i++)
-        buffer_format(out, " %s", fp8moe_dump_name(subject->dump, subject->fields.outputs[i].index));
+        buffer_format(out, " %s",
+                      fp8moe_dump_name(subject->dump, subject->fields.outputs[i].index));
     buffer_add(out, subject->fields.output_count ? "\n" : " none\n");
     if (subject->fields.unused) buffer_format(out, "    # not used: %s\n", subject->fields.unused);
 }
@@ -60,14 +67,17 @@ static void add_layer(buffer *out, const source *from, const subject_dump *subje
     add_files(out, from, options_value(subject->given, OPTION_OUTPUT));
     add_outputs(out, subject);
     add_setting(out, all, SETTING_TARGET, "gaudi2, gaudi3 or ocp: which device computed this");
-    add_setting(out, all, SETTING_RECIPE, "see 'fp8moe recipes'; left out, the output's name or every row that fits decides");
+    add_setting(out, all, SETTING_RECIPE,
+                "see 'fp8moe recipes'; left out, the output's name or every row that fits decides");
     add_setting(out, all, SETTING_WEIGHTS_STAGE, "checkpoint, loaded or prepared");
     for (setting_id id = 0; id < SETTING_COUNT; id++)
-        if (id != SETTING_TARGET && id != SETTING_RECIPE && id != SETTING_WEIGHTS_STAGE && settings_has(all, id) &&
-            all->value[id].source != SOURCE_UNKNOWN)
+        if (id != SETTING_TARGET && id != SETTING_RECIPE && id != SETTING_WEIGHTS_STAGE &&
+            settings_has(all, id) && all->value[id].source != SOURCE_UNKNOWN)
             add_setting(out, all, id, "");
-    if (!fp8moe_tensor_present(&subject->fields.inputs.w13_weight) && !fp8moe_tensor_present(&subject->fields.inputs.weight))
-        buffer_add(out, "    # weights: /models/NAME  # the dump has none: a Hugging Face folder\n    # layer: 0\n");
+    if (!fp8moe_tensor_present(&subject->fields.inputs.w13_weight) &&
+        !fp8moe_tensor_present(&subject->fields.inputs.weight))
+        buffer_add(out, "    # weights: /models/NAME  # the dump has none: a Hugging Face folder\n "
+                        "   # layer: 0\n");
     buffer_add(out, "    expect: same\n");
 }
 
@@ -78,7 +88,8 @@ static cli_exit init(const options *given)
     buffer out = {0};
     size_t layers = 0;
     fp8moe_status st = sources_find(given->operands, given->operand_count, &found, &err);
-    buffer_add(&out, "# A case file of fp8moe: run it with `fp8moe verify FILE`. Keys before `layers` hold for all of them.\n"
+    buffer_add(&out, "# A case file of fp8moe: run it with `fp8moe verify FILE`. Keys before "
+                     "`layers` hold for all of them.\n"
                      "# Anything the command line takes may stand here, with _ for -.\nlayers:\n");
     for (size_t i = 0; i < found.count && st == FP8MOE_OK; i++) {
         subject_dump subject = {0};
@@ -98,7 +109,8 @@ const cli_command command_init = {
     .min_operands = 1,
     .max_operands = SIZE_MAX,
     .summary = "write a commented case file from what dumps hold",
-    .description = "What is known is filled in with where it was found; what a verdict still needs stands as a comment.",
+    .description = "What is known is filled in with where it was found; what a verdict still needs "
+                   "stands as a comment.",
     .example = "fp8moe init dump/ -o case.yaml",
     .run = init,
 };

@@ -107,7 +107,8 @@ static cli_exit inspect(const options *given)
     if (report_format_find(given, &format, &err) != FP8MOE_OK) return cli_report_error(&err);
     fp8moe_dump *dump = NULL;
     inspected found = {.file = given->operands[0]};
-    fp8moe_status st = subject_open_file(&(source){.title = (char *)found.file}, given, &dump, &err);
+    fp8moe_status st =
+        subject_open_file(&(source){.title = (char *)found.file}, given, &dump, &err);
     if (st == FP8MOE_OK)
         st = cli_in_file(&err, inspect_dump(dump, given, &found, &err), found.file);
     cli_exit code = CLI_SAME;

@@ -72,7 +72,8 @@ static cli_exit run(const options *given)
     sources from;
     fp8moe_status st = sources_find(given->operands, given->operand_count, &from, &err);
     if (st == FP8MOE_OK && from.count != 1)
-        st = cli_fail(&err, FP8MOE_ERR_USAGE, "run takes one layer, these files hold %zu", from.count);
+        st = cli_fail(&err, FP8MOE_ERR_USAGE, "run takes one layer, these files hold %zu",
+                      from.count);
     if (st == FP8MOE_OK) st = subject_open(&from.all[0], given, &subject, &err);
     if (st == FP8MOE_OK) st = run_dump(given, &subject, &out, &err);
     out.seconds = cli_seconds() - start;

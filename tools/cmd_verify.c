@@ -225,7 +225,8 @@ static void add_run_notes(verify_job *job, const fp8moe_recipe *recipe,
                         recipe->name, (long long)info->foreign_slots);
 }
 
-/* The judge's verdict; where an open axis explains the output, the numbers are held against it too. */
+/* The judge's verdict; where an open axis explains the output, the numbers are held against it too.
+ */
 static fp8moe_status judge_output(verify_job *job, const judged_output *output,
                                   report_tensor *tensor, fp8moe_error *err)
 {
@@ -339,11 +340,15 @@ static bool is_pair_alone(const fields *found)
 /* The stock output is the reference. */
 static fp8moe_status judge_pair_alone(verify_job *job, fp8moe_error *err)
 {
-    const field_output *pair = job->subject.fields.outputs; /* in the order of the table: custom, stock */
+    const field_output *pair =
+        job->subject.fields.outputs; /* in the order of the table: custom, stock */
     report_tensor *tensor = report_add_tensor(job->report, "custom", &pair[0].tensor);
     const char *path = fp8moe_dump_path(job->subject.dump);
     tensor->policy = job->policy;
-    CLI_TRY(cli_in_file(err, fp8moe_compare(&pair[1].tensor, &pair[0].tensor, &job->options, &tensor->comparison, err), path));
+    CLI_TRY(cli_in_file(
+        err,
+        fp8moe_compare(&pair[1].tensor, &pair[0].tensor, &job->options, &tensor->comparison, err),
+        path));
     CLI_TRY(policy_is_blind(&job->policy, &pair[1].tensor, &job->options, &tensor->blind, err));
     decide_tensor(tensor);
     report_add_note(job->report, "no inputs: custom is held against stock, neither is recomputed");
@@ -407,8 +412,8 @@ static fp8moe_status read_options(const options *given, verify_job *out, fp8moe_
 }
 
 /* Every layer behind some paths, under the same options. */
-static cli_exit verify_paths(report *whole, const char *const *paths, size_t count, const options *given,
-                             const char *expected)
+static cli_exit verify_paths(report *whole, const char *const *paths, size_t count,
+                             const options *given, const char *expected)
 {
     fp8moe_error err;
     sources found = {0};
@@ -422,7 +427,8 @@ static cli_exit verify_paths(report *whole, const char *const *paths, size_t cou
         if (expected) whole->dumps[whole->dump_count - 1].expected = cli_copy(expected);
     }
     for (size_t i = 0; i < found.skipped_count && whole->dump_count; i++)
-        report_add_note(&whole->dumps[whole->dump_count - 1], "not a tensor file: %s", found.skipped[i]);
+        report_add_note(&whole->dumps[whole->dump_count - 1], "not a tensor file: %s",
+                        found.skipped[i]);
     sources_free(&found);
     return failures;
 }
@@ -436,8 +442,9 @@ static cli_exit verify_case(report *whole, const char *path, const options *give
     for (size_t i = 0; i < read.count && st == FP8MOE_OK; i++) {
         const case_layer *layer = &read.layers[i];
         const size_t before = whole->dump_count;
-        failures = cli_worse(failures, verify_paths(whole, (const char *const *)layer->files, layer->file_count,
-                                                    &layer->given, layer->expect));
+        failures =
+            cli_worse(failures, verify_paths(whole, (const char *const *)layer->files,
+                                             layer->file_count, &layer->given, layer->expect));
         for (size_t k = before; k < whole->dump_count && layer->name; k++) {
             free(whole->dumps[k].layer);
             whole->dumps[k].layer = cli_copy(layer->name);

@@ -62,13 +62,16 @@ static void decide_by_policy(report_tensor *tensor, const char *other, buffer *o
 {
     const bool passes = policy_passes(&tensor->policy, &tensor->comparison);
     char *name = policy_name(&tensor->policy);
-    tensor->verdict = !passes ? VERDICT_DIFFERENT : tensor->blind ? VERDICT_INCONCLUSIVE : VERDICT_SAME;
+    tensor->verdict = !passes         ? VERDICT_DIFFERENT
+                      : tensor->blind ? VERDICT_INCONCLUSIVE
+                                      : VERDICT_SAME;
     if (!passes) {
         buffer_format(out, "%s differs from %s", tensor->name, other);
         add_difference(&tensor->comparison, out);
     } else if (tensor->blind) {
-        buffer_format(out, "%s passes policy %s, but so would every value 2 %% off: the check sees nothing",
-                      tensor->name, name);
+        buffer_format(
+            out, "%s passes policy %s, but so would every value 2 %% off: the check sees nothing",
+            tensor->name, name);
     } else {
         buffer_format(out, "%s is the same as %s", tensor->name, other);
     }
@@ -108,7 +111,8 @@ static fp8moe_status parse_rows(const char *text, fp8moe_judge_options *out, fp8
     return cli_fail(err, FP8MOE_ERR_USAGE, "--rows '%s': expected A..B with A at most B", text);
 }
 
-fp8moe_status decide_judge_options(const options *given, fp8moe_judge_options *out, fp8moe_error *err)
+fp8moe_status decide_judge_options(const options *given, fp8moe_judge_options *out,
+                                   fp8moe_error *err)
 {
     const char *rows = options_value(given, OPTION_ROWS);
     fp8moe_judge_options_default(out);
@@ -153,7 +157,8 @@ static cli_exit exit_of_verdict(const options *given, verdict v)
 /* A case file's expectation decides where there is one; without, the verdict. */
 static cli_exit exit_of_dump(const options *given, const report_dump *dump)
 {
-    if (!dump->expected || dump->verdict == VERDICT_ERROR) return exit_of_verdict(given, dump->verdict);
+    if (!dump->expected || dump->verdict == VERDICT_ERROR)
+        return exit_of_verdict(given, dump->verdict);
     return strcmp(dump->expected, verdict_name(dump->verdict)) ? CLI_DIFFERENT : CLI_SAME;
 }
 

@@ -7,12 +7,13 @@
 /* The settings of a comparison from the options. USAGE for an unknown grid. */
 fp8moe_status decide_options(const options *given, fp8moe_compare_options *out, fp8moe_error *err);
 
-/* Verdict and reason of a tensor: the judge's where it was judged and the policy is strict, else the
- * policy's from the comparison. */
+/* Verdict and reason of a tensor: the judge's where it was judged and the policy is strict, else
+ * the policy's from the comparison. */
 void decide_tensor(report_tensor *tensor);
 
 /* The settings of a judgement from --rows and --worst-case. USAGE for what is no range. */
-fp8moe_status decide_judge_options(const options *given, fp8moe_judge_options *out, fp8moe_error *err);
+fp8moe_status decide_judge_options(const options *given, fp8moe_judge_options *out,
+                                   fp8moe_error *err);
 
 /* Check the value of --inconclusive. */
 fp8moe_status decide_check(const options *given, fp8moe_error *err);

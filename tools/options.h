@@ -66,7 +66,7 @@ typedef struct options {
     size_t given_count;
     const char **operands;
     size_t operand_count;
-    bool has_case;     /* those from `case_start` on come from a case file */
+    bool has_case; /* those from `case_start` on come from a case file */
     size_t case_start;
 } options;
 

@@ -61,8 +61,7 @@ fp8moe_status policy_is_blind(const policy *p, const fp8moe_tensor *expected,
 {
     double *values = cli_allocate((size_t)fp8moe_tensor_count(expected) * sizeof *values);
     bool up = false, down = false;
-    fp8moe_status st =
-        passes_scaled(p, expected, 1 + PLANTED_GAIN, comparing, values, &up, err);
+    fp8moe_status st = passes_scaled(p, expected, 1 + PLANTED_GAIN, comparing, values, &up, err);
     if (st == FP8MOE_OK)
         st = passes_scaled(p, expected, 1 - PLANTED_GAIN, comparing, values, &down, err);
     free(values);

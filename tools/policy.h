@@ -25,10 +25,11 @@ char *policy_name(const policy *p);
 bool policy_passes(const policy *p, const fp8moe_comparison *comparison);
 
 /*
- * Whether the bar would have passed an error nobody wants: `expected` with every value 2 % larger, and
- * 2 % smaller, in its own dtype. A pass under such a bar says nothing.
+ * Whether the bar would have passed an error nobody wants: `expected` with every value 2 % larger,
+ * and 2 % smaller, in its own dtype. A pass under such a bar says nothing.
  */
 fp8moe_status policy_is_blind(const policy *p, const fp8moe_tensor *expected,
-                              const fp8moe_compare_options *comparing, bool *out, fp8moe_error *err);
+                              const fp8moe_compare_options *comparing, bool *out,
+                              fp8moe_error *err);
 
 #endif

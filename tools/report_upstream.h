@@ -1,4 +1,5 @@
-/* The formats of the commands that tell what upstream decides and writes: gate, route, status, log. */
+/* The formats of the commands that tell what upstream decides and writes: gate, route, status, log.
+ */
 #ifndef FP8MOE_TOOLS_REPORT_UPSTREAM_H
 #define FP8MOE_TOOLS_REPORT_UPSTREAM_H
 

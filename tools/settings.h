@@ -1,5 +1,5 @@
-/* The settings of a run and where each came from: an option, a case file, the file's metadata, what the tensors
- * show, or a default. */
+/* The settings of a run and where each came from: an option, a case file, the file's metadata, what
+ * the tensors show, or a default. */
 #ifndef FP8MOE_TOOLS_SETTINGS_H
 #define FP8MOE_TOOLS_SETTINGS_H
 

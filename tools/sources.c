@@ -20,11 +20,12 @@ static const char *base_of(const char *path)
 static char *stem_of(const char *path)
 {
     const char *dot = strrchr(base_of(path), '.');
-    return cli_text("%.*s", dot && dot > base_of(path) ? (int)(dot - path) : (int)strlen(path), path);
+    return cli_text("%.*s", dot && dot > base_of(path) ? (int)(dot - path) : (int)strlen(path),
+                    path);
 }
 
-/* Where in a stem the longest known field name starts that ends it, behind a separator or at its start;
- * NULL where there is none. */
+/* Where in a stem the longest known field name starts that ends it, behind a separator or at its
+ * start; NULL where there is none. */
 static char *field_at(char *stem)
 {
     char *const base = stem + (base_of(stem) - stem);
@@ -62,8 +63,10 @@ static void add_member(sources *out, const char *prefix, const char *path, const
     source *group = NULL;
     for (size_t i = 0; i < out->count && !group; i++)
         if (out->all[i].member_count && !strcmp(out->all[i].title, title)) group = &out->all[i];
-    if (group) free(title);
-    else group = add_source(out, title);
+    if (group)
+        free(title);
+    else
+        group = add_source(out, title);
     group->members = cli_resize(group->members, (group->member_count + 1) * sizeof *group->members);
     group->members[group->member_count++] = (fp8moe_group_member){cli_copy(path), cli_copy(name)};
 }
@@ -76,11 +79,12 @@ static void skip_file(sources *out, const char *path)
     out->skipped[out->skipped_count++] = cli_copy(path);
 }
 
-/* By its own name, which is enough for a file that holds several tensors, or that cannot be opened: that
- * error belongs to the layer, and other layers do not suffer from it. */
+/* By its own name, which is enough for a file that holds several tensors, or that cannot be opened:
+ * that error belongs to the layer, and other layers do not suffer from it. */
 static void add_file(sources *out, const char *path, fp8moe_dump *dump)
 {
-    char *stem = stem_of(path), *field = dump && fp8moe_dump_count(dump) == 1 ? field_at(stem) : NULL;
+    char *stem = stem_of(path),
+         *field = dump && fp8moe_dump_count(dump) == 1 ? field_at(stem) : NULL;
     if (field) {
         char *name = cli_copy(field);
         trim_prefix(stem, field);
@@ -97,9 +101,12 @@ static void look_at(sources *out, const char *path, bool in_folder)
     fp8moe_dump *dump = NULL;
     fp8moe_error err;
     const fp8moe_status st = fp8moe_dump_open(path, &dump, &err);
-    /* A folder may hold anything: notes, logs. What begins like a tensor file and is damaged counts. */
-    if (st == FP8MOE_ERR_FORMAT && in_folder && err.offset == 0) skip_file(out, path);
-    else add_file(out, path, dump);
+    /* A folder may hold anything: notes, logs. What begins like a tensor file and is damaged
+     * counts. */
+    if (st == FP8MOE_ERR_FORMAT && in_folder && err.offset == 0)
+        skip_file(out, path);
+    else
+        add_file(out, path, dump);
     fp8moe_dump_close(dump);
 }
 
@@ -114,21 +121,23 @@ static bool is_folder(const char *path)
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-static fp8moe_status add_entries(sources *out, const char *folder, struct dirent **entries, int count,
-                                 fp8moe_error *err)
+static fp8moe_status add_entries(sources *out, const char *folder, struct dirent **entries,
+                                 int count, fp8moe_error *err)
 {
     const size_t before = out->count;
     for (int i = 0; i < count; i++)
         if (!strcmp(entries[i]->d_name, "config.json"))
             return cli_fail(err, FP8MOE_ERR_USAGE,
-                            "%s is a model folder: give it to --weights, and the dump as argument", folder);
+                            "%s is a model folder: give it to --weights, and the dump as argument",
+                            folder);
     for (int i = 0; i < count; i++) {
         char *path = cli_text("%s/%s", folder, entries[i]->d_name);
         if (!is_folder(path)) look_at(out, path, true);
         free(path);
     }
     if (out->count > before) return FP8MOE_OK;
-    return cli_in_file(err, cli_fail(err, FP8MOE_ERR_NOT_FOUND, "this folder holds no tensor file"), folder);
+    return cli_in_file(err, cli_fail(err, FP8MOE_ERR_NOT_FOUND, "this folder holds no tensor file"),
+                       folder);
 }
 
 static fp8moe_status add_folder(sources *out, const char *folder, fp8moe_error *err)
@@ -136,7 +145,9 @@ static fp8moe_status add_folder(sources *out, const char *folder, fp8moe_error *
     struct dirent **entries;
     const int count = scandir(folder, &entries, is_visible, alphasort);
     if (count < 0)
-        return cli_in_file(err, cli_fail(err, FP8MOE_ERR_IO, "cannot read this folder: %s", strerror(errno)), folder);
+        return cli_in_file(
+            err, cli_fail(err, FP8MOE_ERR_IO, "cannot read this folder: %s", strerror(errno)),
+            folder);
     const fp8moe_status st = add_entries(out, folder, entries, count, err);
     for (int i = 0; i < count; i++)
         free(entries[i]);
@@ -150,8 +161,10 @@ fp8moe_status sources_find(const char *const *paths, size_t count, sources *out,
 {
     *out = (sources){0};
     for (size_t i = 0; i < count; i++) {
-        if (is_folder(paths[i])) CLI_TRY(add_folder(out, paths[i], err));
-        else look_at(out, paths[i], false);
+        if (is_folder(paths[i]))
+            CLI_TRY(add_folder(out, paths[i], err));
+        else
+            look_at(out, paths[i], false);
     }
     return FP8MOE_OK;
 }
@@ -176,7 +189,9 @@ void sources_free(sources *found)
 
 fp8moe_status source_open(const source *from, fp8moe_dump **out, fp8moe_error *err)
 {
-    const fp8moe_status st = from->member_count ? fp8moe_dump_open_group(from->title, from->members, from->member_count, out, err)
-                                                : fp8moe_dump_open(from->title, out, err);
+    const fp8moe_status st =
+        from->member_count
+            ? fp8moe_dump_open_group(from->title, from->members, from->member_count, out, err)
+            : fp8moe_dump_open(from->title, out, err);
     return cli_in_file(err, st, from->title);
 }

@@ -1,5 +1,5 @@
-/* From the arguments of a command to layers: a container file is a layer of its own, files of one tensor
- * each are grouped by their names, a folder stands for the files in it. */
+/* From the arguments of a command to layers: a container file is a layer of its own, files of one
+ * tensor each are grouped by their names, a folder stands for the files in it. */
 #ifndef FP8MOE_TOOLS_SOURCES_H
 #define FP8MOE_TOOLS_SOURCES_H
 
@@ -20,14 +20,14 @@ typedef struct sources {
 } sources;
 
 /*
- * Find the layers behind paths, in their order (a folder's files by name). A file of one tensor whose
- * stem ends in a known name (layer0_hidden_states.pt, linear_w8a8fp8_input.npy; an `input_` before
- * the name belongs to it) joins the group of what stands before.
+ * Find the layers behind paths, in their order (a folder's files by name). A file of one tensor
+ * whose stem ends in a known name (layer0_hidden_states.pt, linear_w8a8fp8_input.npy; an `input_`
+ * before the name belongs to it) joins the group of what stands before.
  *
  * A file that cannot be opened is a layer too, whose error source_open() gives.
  *
- * @return OK; IO (a folder that cannot be read), USAGE (a model folder: that is what --weights takes),
- *         NOT_FOUND (a folder without tensor files)
+ * @return OK; IO (a folder that cannot be read), USAGE (a model folder: that is what --weights
+ * takes), NOT_FOUND (a folder without tensor files)
  */
 fp8moe_status sources_find(const char *const *paths, size_t count, sources *out, fp8moe_error *err);
 void sources_free(sources *found);

@@ -18,7 +18,8 @@ typedef struct subject_dump {
 /* The options that hold for every dump alike, checked once before any is opened. */
 fp8moe_status subject_check_options(const options *given, fp8moe_error *err);
 
-/* Open a layer's file or files and apply --as to its tensors; used by every command that reads one. */
+/* Open a layer's file or files and apply --as to its tensors; used by every command that reads one.
+ */
 fp8moe_status subject_open_file(const source *from, const options *given, fp8moe_dump **out,
                                 fp8moe_error *err);
 
@@ -47,7 +48,8 @@ fp8moe_status subject_fits(const subject_dump *subject, const fp8moe_recipe *rec
 
 /*
  * Judge an output of the dump under a recipe; its open axes are tried. `output` receives what was
- * computed under the recipe it was judged by, as many numbers as `dumped` has. Errors name the file.
+ * computed under the recipe it was judged by, as many numbers as `dumped` has. Errors name the
+ * file.
  */
 fp8moe_status subject_judge(const subject_dump *subject, const fp8moe_recipe *recipe,
                             const fp8moe_tensor *dumped, const fp8moe_judge_options *judging,

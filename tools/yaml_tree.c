@@ -32,7 +32,8 @@ fp8moe_status yaml_fail(const yaml_node *at, fp8moe_error *err, const char *form
                     (long long)at->column, sentence);
 }
 
-fp8moe_status yaml_expect(const yaml_node *node, yaml_kind kind, const char *what, fp8moe_error *err)
+fp8moe_status yaml_expect(const yaml_node *node, yaml_kind kind, const char *what,
+                          fp8moe_error *err)
 {
     static const char *const names[] = {"text", "a list", "a map"};
     if (node->kind == kind) return FP8MOE_OK;
@@ -70,7 +71,8 @@ static fp8moe_status next_event(reading *r, yaml_event_t *event, fp8moe_error *e
     return yaml_fail(&at, err, "%s", r->parser.problem ? r->parser.problem : "this is no YAML");
 }
 
-static fp8moe_status read_node(reading *r, const yaml_event_t *event, int depth, yaml_node *out, fp8moe_error *err);
+static fp8moe_status read_node(reading *r, const yaml_event_t *event, int depth, yaml_node *out,
+                               fp8moe_error *err);
 
 static yaml_node *add_child(yaml_node *parent)
 {
@@ -79,7 +81,8 @@ static yaml_node *add_child(yaml_node *parent)
     return &parent->children[parent->count++];
 }
 
-static fp8moe_status take_key(const yaml_event_t *event, yaml_node *map, yaml_node *child, fp8moe_error *err)
+static fp8moe_status take_key(const yaml_event_t *event, yaml_node *map, yaml_node *child,
+                              fp8moe_error *err)
 {
     yaml_node at;
     place(&at, event->start_mark);
@@ -94,7 +97,8 @@ static fp8moe_status take_key(const yaml_event_t *event, yaml_node *map, yaml_no
 }
 
 /* Children up to the event that ends the list or map. */
-static fp8moe_status read_children(reading *r, yaml_event_type_t end, int depth, yaml_node *out, fp8moe_error *err)
+static fp8moe_status read_children(reading *r, yaml_event_type_t end, int depth, yaml_node *out,
+                                   fp8moe_error *err)
 {
     for (;;) {
         yaml_event_t event;
@@ -121,24 +125,33 @@ static fp8moe_status read_children(reading *r, yaml_event_type_t end, int depth,
 static const char *anchor_of(const yaml_event_t *event)
 {
     switch (event->type) {
-    case YAML_ALIAS_EVENT: return (const char *)event->data.alias.anchor;
-    case YAML_SCALAR_EVENT: return (const char *)event->data.scalar.anchor;
-    case YAML_SEQUENCE_START_EVENT: return (const char *)event->data.sequence_start.anchor;
-    case YAML_MAPPING_START_EVENT: return (const char *)event->data.mapping_start.anchor;
-    default: return NULL;
+    case YAML_ALIAS_EVENT:
+        return (const char *)event->data.alias.anchor;
+    case YAML_SCALAR_EVENT:
+        return (const char *)event->data.scalar.anchor;
+    case YAML_SEQUENCE_START_EVENT:
+        return (const char *)event->data.sequence_start.anchor;
+    case YAML_MAPPING_START_EVENT:
+        return (const char *)event->data.mapping_start.anchor;
+    default:
+        return NULL;
     }
 }
 
-static fp8moe_status read_node(reading *r, const yaml_event_t *event, int depth, yaml_node *out, fp8moe_error *err)
+static fp8moe_status read_node(reading *r, const yaml_event_t *event, int depth, yaml_node *out,
+                               fp8moe_error *err)
 {
     place(out, event->start_mark);
-    if (anchor_of(event)) return yaml_fail(out, err, "anchors and aliases ('%s') are not used here", anchor_of(event));
+    if (anchor_of(event))
+        return yaml_fail(out, err, "anchors and aliases ('%s') are not used here",
+                         anchor_of(event));
     if (depth > MAX_DEPTH) return yaml_fail(out, err, "more than %d levels", MAX_DEPTH);
     if (++r->nodes > MAX_NODES) return yaml_fail(out, err, "more than %d nodes", MAX_NODES);
     switch (event->type) {
     case YAML_SCALAR_EVENT:
         out->text = cli_copy((const char *)event->data.scalar.value);
-        if (strlen(out->text) != event->data.scalar.length) return yaml_fail(out, err, "text with a NUL byte");
+        if (strlen(out->text) != event->data.scalar.length)
+            return yaml_fail(out, err, "text with a NUL byte");
         return FP8MOE_OK;
     case YAML_SEQUENCE_START_EVENT:
         out->kind = YAML_LIST;
@@ -146,12 +159,14 @@ static fp8moe_status read_node(reading *r, const yaml_event_t *event, int depth,
     case YAML_MAPPING_START_EVENT:
         out->kind = YAML_MAP;
         return read_children(r, YAML_MAPPING_END_EVENT, depth, out, err);
-    default: return yaml_fail(out, err, "this is no value");
+    default:
+        return yaml_fail(out, err, "this is no value");
     }
 }
 
 /* Events of one type, one after the other; anything else is an error. */
-static fp8moe_status expect_event(reading *r, yaml_event_type_t wanted, const char *otherwise, fp8moe_error *err)
+static fp8moe_status expect_event(reading *r, yaml_event_type_t wanted, const char *otherwise,
+                                  fp8moe_error *err)
 {
     yaml_event_t event;
     yaml_node at;
@@ -175,7 +190,8 @@ static fp8moe_status read_document(reading *r, yaml_node *out, fp8moe_error *err
     return expect_event(r, YAML_STREAM_END_EVENT, "a second document: one file holds one", err);
 }
 
-static fp8moe_status read_bytes(const char *path, unsigned char *bytes, size_t *size, fp8moe_error *err)
+static fp8moe_status read_bytes(const char *path, unsigned char *bytes, size_t *size,
+                                fp8moe_error *err)
 {
     FILE *file = fopen(path, "rb");
     if (!file) return cli_fail(err, FP8MOE_ERR_IO, "cannot open: %s", strerror(errno));
@@ -183,7 +199,8 @@ static fp8moe_status read_bytes(const char *path, unsigned char *bytes, size_t *
     const bool failed = ferror(file) != 0;
     fclose(file);
     if (failed) return cli_fail(err, FP8MOE_ERR_IO, "cannot read: %s", strerror(errno));
-    if (*size > MAX_BYTES) return cli_fail(err, FP8MOE_ERR_FORMAT, "more than %d bytes of YAML", MAX_BYTES);
+    if (*size > MAX_BYTES)
+        return cli_fail(err, FP8MOE_ERR_FORMAT, "more than %d bytes of YAML", MAX_BYTES);
     return FP8MOE_OK;
 }
 
@@ -210,7 +227,9 @@ fp8moe_status yaml_read(const char *path, yaml_node *out, fp8moe_error *err)
 fp8moe_status yaml_read(const char *path, yaml_node *out, fp8moe_error *err)
 {
     *out = (yaml_node){0};
-    return cli_in_file(err, cli_fail(err, FP8MOE_ERR_UNSUPPORTED, "this fp8moe was built without libyaml: it reads no YAML"),
+    return cli_in_file(err,
+                       cli_fail(err, FP8MOE_ERR_UNSUPPORTED,
+                                "this fp8moe was built without libyaml: it reads no YAML"),
                        path);
 }
 

@@ -16,9 +16,9 @@ typedef struct yaml_node {
 } yaml_node;
 
 /*
- * Read one document. Refused, with line and column: what YAML's own rules forbid, a key twice in one map, keys
- * that are no text, aliases and anchors (a few bytes can stand for gigabytes), more than one document,
- * more than 16 levels, more than 100,000 nodes, more than a mebibyte.
+ * Read one document. Refused, with line and column: what YAML's own rules forbid, a key twice in
+ * one map, keys that are no text, aliases and anchors (a few bytes can stand for gigabytes), more
+ * than one document, more than 16 levels, more than 100,000 nodes, more than a mebibyte.
  *
  * @return OK; IO, FORMAT; UNSUPPORTED where libyaml is not built in
  */
@@ -33,6 +33,7 @@ fp8moe_status yaml_fail(const yaml_node *at, fp8moe_error *err, const char *form
     __attribute__((format(printf, 3, 4)));
 
 /* Fail unless the node is of a kind; `what` is how messages call it. */
-fp8moe_status yaml_expect(const yaml_node *node, yaml_kind kind, const char *what, fp8moe_error *err);
+fp8moe_status yaml_expect(const yaml_node *node, yaml_kind kind, const char *what,
+                          fp8moe_error *err);
 
 #endif

@@ -2,8 +2,8 @@
  * @file buckets.h
  * Tokens of a decode step: live requests are padded to a bucket before the layer sees them.
  *
- * Source: numerics.md section 6.4; the rule was read in vllm-gaudi's exponential bucketing and gives
- * the same lists as its floats for every max_num_seqs up to FP8MOE_MAX_SEQS.
+ * Source: numerics.md section 6.4; the rule was read in vllm-gaudi's exponential bucketing and
+ * gives the same lists as its floats for every max_num_seqs up to FP8MOE_MAX_SEQS.
  */
 #ifndef FP8MOE_BUCKETS_H
 #define FP8MOE_BUCKETS_H
@@ -20,8 +20,8 @@ extern "C" {
 
 /**
  * Decode batch buckets of the default strategy for N = `max_num_seqs` in 1..FP8MOE_MAX_SEQS,
- * ascending: 1; then 2 * (N/2)^(i/m) for i = 0..m-1 with m = ceil(log2 N), each rounded up to an even
- * number; then N. Duplicates and what exceeds N are left out.
+ * ascending: 1; then 2 * (N/2)^(i/m) for i = 0..m-1 with m = ceil(log2 N), each rounded up to an
+ * even number; then N. Duplicates and what exceeds N are left out.
  *
  * @param buckets room for FP8MOE_MAX_BUCKETS
  * @return their number; 0 where max_num_seqs is out of range

@@ -23,16 +23,18 @@ typedef enum fp8moe_grid {
 /** "row", "tensor", "unscaled". */
 FP8MOE_API const char *fp8moe_grid_name(fp8moe_grid grid);
 
-/** Upstream's _fp8_ulp for one pair: E4M3FN code distance on one side of zero, |a-b| * 2^9 across it,
- *  0 where a magnitude exceeds 448; NaN where a NaN meets the other sign (numerics.md 7.1). */
+/** Upstream's _fp8_ulp for one pair: E4M3FN code distance on one side of zero, |a-b| * 2^9 across
+ * it, 0 where a magnitude exceeds 448; NaN where a NaN meets the other sign (numerics.md 7.1). */
 FP8MOE_API float fp8moe_upstream_ulp(float a, float b);
 
-/** Upstream's out-of-range relative error for one pair: |a-b| / max(|a|+|b|, 1e-9) where a magnitude
- *  exceeds 448 and both are finite, 1 where exactly one is non-finite, else 0 (numerics.md 6.3). */
+/** Upstream's out-of-range relative error for one pair: |a-b| / max(|a|+|b|, 1e-9) where a
+ * magnitude exceeds 448 and both are finite, 1 where exactly one is non-finite, else 0
+ * (numerics.md 6.3). */
 FP8MOE_API float fp8moe_upstream_relative(float a, float b);
 
 /** Signed-ordinal E4M3 distance of two finite values after division by `unit`: codes as sign and
- *  magnitude on one number line, so -0 and +0 coincide. Saturates at the target-free maximum 448. */
+ *  magnitude on one number line, so -0 and +0 coincide. Saturates at the target-free maximum 448.
+ */
 FP8MOE_API int fp8moe_fp8_distance(double a, double b, double unit);
 
 /** The same on bf16 (both are rounded to bf16 first). */
@@ -41,7 +43,8 @@ FP8MOE_API int32_t fp8moe_bf16_distance(float a, float b);
 /** Settings of a comparison. */
 typedef struct fp8moe_compare_options {
     fp8moe_grid grid; /**< default ROW */
-    double atol, rtol; /**< for within_tolerance: |got-ref| <= atol + rtol*|ref|; default 1e-3, 1e-3 */
+    double atol,
+        rtol; /**< for within_tolerance: |got-ref| <= atol + rtol*|ref|; default 1e-3, 1e-3 */
 } fp8moe_compare_options;
 
 FP8MOE_API void fp8moe_compare_options_default(fp8moe_compare_options *options);
@@ -50,7 +53,7 @@ FP8MOE_API void fp8moe_compare_options_default(fp8moe_compare_options *options);
 typedef struct fp8moe_worst {
     int64_t row, column;
     double expected, got;
-    int fp8_distance;      /**< on the chosen grid */
+    int fp8_distance; /**< on the chosen grid */
     int32_t bf16_distance;
     uint8_t expected_code, got_code; /**< on the chosen grid */
 } fp8moe_worst;
@@ -73,27 +76,32 @@ typedef struct fp8moe_comparison {
     int64_t nonfinite_same;    /**< part of identical: NaN on both sides, equal infinities */
     int64_t nonfinite_differs; /**< NaN or Inf on one side only, or opposite infinities */
     int64_t expected_nan, expected_inf, got_nan, got_inf;
-    int64_t first_nonfinite_row, first_nonfinite_column;                 /**< of either side, or -1 */
+    int64_t first_nonfinite_row, first_nonfinite_column; /**< of either side, or -1 */
     int64_t first_nonfinite_differs_row, first_nonfinite_differs_column; /**< or -1 */
     double identical_share; /**< identical / (count - padding); 1 where nothing is left */
     double expected_rms, expected_max, got_rms, got_max; /**< over finite elements */
-    double max_abs, max_rel, rel_l2, cosine, gain, calc_diff; /**< over elements finite on both sides; gain <got,ref>/<ref,ref>; NaN where 0/0 */
+    double max_abs, max_rel, rel_l2, cosine, gain,
+        calc_diff; /**< over elements finite on both sides; gain <got,ref>/<ref,ref>; NaN where 0/0
+                    */
     double within_tolerance; /**< share within atol and rtol, padding apart */
-    double below_resolution; /**< share of elements with |expected| < 2^-10, which unscaled E4M3 reads as 0 */
+    double below_resolution; /**< share of elements with |expected| < 2^-10, which unscaled E4M3
+                                reads as 0 */
     fp8moe_grid grid;
     fp8moe_distribution fp8; /**< signed-ordinal steps on `grid` */
     fp8moe_distribution bf16;
-    double upstream_ulp;      /**< maximum as upstream computes it: NaN poisons (NaN) */
-    double upstream_relative; /**< maximum */
+    double upstream_ulp;            /**< maximum as upstream computes it: NaN poisons (NaN) */
+    double upstream_relative;       /**< maximum */
     bool upstream_ulp_exceeds;      /**< upstream_ulp > 2 (false for NaN) */
     bool upstream_relative_exceeds; /**< upstream_relative > 0.05 */
-    int64_t beyond; /**< elements more than 2 bf16 steps and more than 1e-6 of their row's amax away */
+    int64_t
+        beyond; /**< elements more than 2 bf16 steps and more than 1e-6 of their row's amax away */
     int worst_count;
     fp8moe_worst worst[FP8MOE_WORST_COUNT]; /**< by bf16 distance scaled by the row, worst first */
 } fp8moe_comparison;
 
 /**
- * Compare two tensors of equal shape (leading dimensions of size 1 may differ). Numeric dtypes only.
+ * Compare two tensors of equal shape (leading dimensions of size 1 may differ). Numeric dtypes
+ * only.
  *
  * @return OK (the verdict is in the numbers); SHAPE, DTYPE, NOMEM
  */

@@ -7,8 +7,8 @@
  * shared.
  *
  * Files of at least 1 MiB are mapped, smaller ones copied. Whoever shortens a mapped file makes the
- * kernel raise SIGBUS at the next access behind its new end: the one failure no call here can return.
- * A program that wants a sentence instead of a crash installs a handler, which may call
+ * kernel raise SIGBUS at the next access behind its new end: the one failure no call here can
+ * return. A program that wants a sentence instead of a crash installs a handler, which may call
  * fp8moe_dump_owns() to name the file, writes the sentence and ends with _exit().
  */
 #ifndef FP8MOE_DUMP_H
@@ -29,8 +29,8 @@ typedef struct fp8moe_dump fp8moe_dump;
  * control characters, no two equal), dtypes, shapes and byte ranges.
  *
  * @param out receives the dump; the caller closes it with fp8moe_dump_close()
- * @return OK; IO (cannot open, not a regular file), FORMAT (damaged: message, tensor and byte offset
- *         say where), UNSUPPORTED (legal but not read here), NOMEM
+ * @return OK; IO (cannot open, not a regular file), FORMAT (damaged: message, tensor and byte
+ * offset say where), UNSUPPORTED (legal but not read here), NOMEM
  */
 FP8MOE_API fp8moe_status fp8moe_dump_open(const char *path, fp8moe_dump **out, fp8moe_error *err);
 
@@ -44,8 +44,9 @@ typedef struct fp8moe_group_member {
  * Open files of one tensor each as one dump (format "group"), as torch hooks write a layer. `title`
  * stands for the path. @return as fp8moe_dump_open(); USAGE for a file of several tensors
  */
-FP8MOE_API fp8moe_status fp8moe_dump_open_group(const char *title, const fp8moe_group_member *members,
-                                                size_t count, fp8moe_dump **out, fp8moe_error *err);
+FP8MOE_API fp8moe_status fp8moe_dump_open_group(const char *title,
+                                                const fp8moe_group_member *members, size_t count,
+                                                fp8moe_dump **out, fp8moe_error *err);
 
 /** Close and free; NULL is allowed. Every view of this dump dies. */
 FP8MOE_API void fp8moe_dump_close(fp8moe_dump *dump);
@@ -79,8 +80,8 @@ FP8MOE_API int64_t fp8moe_dump_offset(const fp8moe_dump *dump, size_t index);
  * the first call and kept. Of V8 and V16 elements nobody knows the type: fp8moe_dump_set_dtype()
  * first.
  *
- * @return OK; DTYPE (V8 or V16); FORMAT (damaged compressed data), UNSUPPORTED (compressed, and this
- *         library was built without zlib), NOMEM
+ * @return OK; DTYPE (V8 or V16); FORMAT (damaged compressed data), UNSUPPORTED (compressed, and
+ * this library was built without zlib), NOMEM
  */
 FP8MOE_API fp8moe_status fp8moe_dump_tensor(fp8moe_dump *dump, size_t index, fp8moe_tensor *out,
                                             fp8moe_error *err);

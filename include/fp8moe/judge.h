@@ -1,11 +1,11 @@
 /**
  * @file judge.h
- * The verdict: does a dumped output follow from these inputs under a target and a recipe, given what a
- * device may legitimately do differently? Source: verdict.md sections 2 to 7.
+ * The verdict: does a dumped output follow from these inputs under a target and a recipe, given
+ * what a device may legitimately do differently? Source: verdict.md sections 2 to 7.
  *
- * Every element is held against an interval that no legitimate arithmetic leaves; rows that differ are
- * explained by near-ties that went the other way; what noise cannot hide is tested apart; and the same
- * test is run on planted faults, so that a pass is known to be one that could have failed.
+ * Every element is held against an interval that no legitimate arithmetic leaves; rows that differ
+ * are explained by near-ties that went the other way; what noise cannot hide is tested apart; and
+ * the same test is run on planted faults, so that a pass is known to be one that could have failed.
  */
 #ifndef FP8MOE_JUDGE_H
 #define FP8MOE_JUDGE_H
@@ -27,7 +27,8 @@ typedef enum fp8moe_verdict {
 typedef enum fp8moe_kind {
     FP8MOE_KIND_NONE,       /**< no difference */
     FP8MOE_KIND_ROUNDING,   /**< unstructured, small: a rounding point may have moved */
-    FP8MOE_KIND_STRUCTURED, /**< gain, an expert, a row or a column stands out, or elements are impossible */
+    FP8MOE_KIND_STRUCTURED, /**< gain, an expert, a row or a column stands out, or elements are
+                               impossible */
     FP8MOE_KIND_NONFINITE   /**< NaN or Inf on one side only */
 } fp8moe_kind;
 
@@ -48,10 +49,10 @@ typedef struct fp8moe_classes {
 
 /** Intermediates whose flip explains a row. */
 typedef enum fp8moe_flip_kind {
-    FP8MOE_FLIP_GATE,   /**< rounding of a gate value */
-    FP8MOE_FLIP_UP,     /**< rounding of an up value */
-    FP8MOE_FLIP_SILU,   /**< one step of silu's output dtype */
-    FP8MOE_FLIP_SCALE   /**< the row maximum moved, and with it the row's scale */
+    FP8MOE_FLIP_GATE, /**< rounding of a gate value */
+    FP8MOE_FLIP_UP,   /**< rounding of an up value */
+    FP8MOE_FLIP_SILU, /**< one step of silu's output dtype */
+    FP8MOE_FLIP_SCALE /**< the row maximum moved, and with it the row's scale */
 } fp8moe_flip_kind;
 
 /** "gate", "up", "silu", "scale". */
@@ -62,13 +63,14 @@ typedef struct fp8moe_flip {
     fp8moe_flip_kind kind;
     int64_t token, slot, index; /**< index along I */
     int64_t expert;             /**< local id */
-    double from, to;            /**< the number multiplied in the down projection: a product, or code value * scale */
+    double from,
+        to; /**< the number multiplied in the down projection: a product, or code value * scale */
 } fp8moe_flip;
 
 /** One tested statistic: what was seen, what the model allows. */
 typedef struct fp8moe_statistic {
-    const char *name; /**< "energy", "gain", "row energy", "column energy", "expert", "flips" */
-    double seen, limit; /**< outside when seen > limit (both at least 0) */
+    const char *name;     /**< "energy", "gain", "row energy", "column energy", "expert", "flips" */
+    double seen, limit;   /**< outside when seen > limit (both at least 0) */
     int64_t token, index; /**< where the worst is: row, column or slot; -1 where it has no place */
     bool outside;
 } fp8moe_statistic;
@@ -78,13 +80,14 @@ typedef struct fp8moe_statistic {
 
 /** A fault planted into the reference and handed to the same test. */
 typedef struct fp8moe_detection {
-    double gain_down, gain_up; /**< smallest uniform gain errors that fail, e.g. 0.004; infinity where none does */
+    double gain_down, gain_up; /**< smallest uniform gain errors that fail, e.g. 0.004; infinity
+                                  where none does */
     bool dropped_expert;       /**< the weakest routed expert of each token left out */
     bool swapped_gate_up;      /**< estimated from the tokens of the first block */
-    bool wrong_expert;         /**< the weakest routed expert's output replaced by another routed one's */
-    bool row_scale;            /**< one row scale of w2 off by 1 % in the heaviest expert */
-    double unresolved;         /**< share of elements whose output grid cannot tell 1 % from nothing */
-    bool sufficient;           /**< a 2 % gain error and the dropped expert would have failed */
+    bool wrong_expert; /**< the weakest routed expert's output replaced by another routed one's */
+    bool row_scale;    /**< one row scale of w2 off by 1 % in the heaviest expert */
+    double unresolved; /**< share of elements whose output grid cannot tell 1 % from nothing */
+    bool sufficient;   /**< a 2 % gain error and the dropped expert would have failed */
 } fp8moe_detection;
 
 /** Settings of a judgement. */
@@ -93,7 +96,7 @@ typedef struct fp8moe_judge_options {
     double slack_scale; /**< multiplies every slack; 1. For testing the judge itself */
     int flips_per_row;  /**< default 4 */
     int64_t first_row, last_row; /**< token rows to judge, inclusive; -1, -1: all */
-    bool try_axes;      /**< try the open axes before calling a row different (default true) */
+    bool try_axes; /**< try the open axes before calling a row different (default true) */
     fp8moe_tensor from[FP8MOE_STAGE_COUNT]; /**< for fp8moe_judge(): stages taken from the dump */
 } fp8moe_judge_options;
 
@@ -103,16 +106,17 @@ FP8MOE_API void fp8moe_judge_options_default(fp8moe_judge_options *options);
 typedef struct fp8moe_judgement {
     fp8moe_verdict verdict;
     fp8moe_kind kind;
-    char reason[256]; /**< one sentence */
+    char reason[256];     /**< one sentence */
     fp8moe_recipe recipe; /**< the row it was judged by, axis applied */
-    char axis[128];   /**< names of the open axes used, "" for none */
+    char axis[128];       /**< names of the open axes used, "" for none */
     fp8moe_classes classes;
-    int64_t rows, rows_identical, rows_explained, rows_noise, rows_equal; /**< rows_equal: equal to an earlier row, counted once */
+    int64_t rows, rows_identical, rows_explained, rows_noise,
+        rows_equal; /**< rows_equal: equal to an earlier row, counted once */
     int64_t impossible_row, impossible_column; /**< first, or -1 */
     double impossible_low, impossible_high, impossible_got;
     fp8moe_statistic statistics[FP8MOE_STATISTICS];
     int statistic_count;
-    int64_t flips; /**< found; the first FP8MOE_FLIPS_KEPT are listed */
+    int64_t flips;     /**< found; the first FP8MOE_FLIPS_KEPT are listed */
     int64_t near_ties; /**< listed alternatives of the rows that were searched */
     int flip_count;
     fp8moe_flip flip[FP8MOE_FLIPS_KEPT];
@@ -134,9 +138,9 @@ FP8MOE_API fp8moe_status fp8moe_layer_judge(fp8moe_layer *layer, const fp8moe_te
                                             fp8moe_judgement *out, fp8moe_error *err);
 
 /**
- * The same, and where its own verdict fails, the row's open axes one at a time and in pairs: the first
- * that makes it same is named. The layer is opened anew for each. `output` (may be NULL) is that of the
- * recipe judged by.
+ * The same, and where its own verdict fails, the row's open axes one at a time and in pairs: the
+ * first that makes it same is named. The layer is opened anew for each. `output` (may be NULL) is
+ * that of the recipe judged by.
  */
 FP8MOE_API fp8moe_status fp8moe_judge(const fp8moe_config *config, const fp8moe_inputs *inputs,
                                       const fp8moe_tensor *got, const fp8moe_judge_options *options,

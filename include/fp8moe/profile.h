@@ -18,11 +18,12 @@ extern "C" {
 
 /** How a device reads and writes E4M3 and does scale arithmetic. */
 typedef struct fp8moe_target {
-    const char *name;          /**< "gaudi2", "gaudi3", "ocp" */
-    const char *alias;         /**< "cuda", or NULL */
-    float fp8_max;             /**< largest finite value and divisor of dynamic scales: 240 or 448 */
-    uint8_t nan_code_first;    /**< lowest positive code that is not finite: 0x78 or 0x7F */
-    bool scale_in_input_dtype; /**< scale arithmetic in the dtype of the quantised tensor (Gaudi), else f32 */
+    const char *name;       /**< "gaudi2", "gaudi3", "ocp" */
+    const char *alias;      /**< "cuda", or NULL */
+    float fp8_max;          /**< largest finite value and divisor of dynamic scales: 240 or 448 */
+    uint8_t nan_code_first; /**< lowest positive code that is not finite: 0x78 or 0x7F */
+    bool scale_in_input_dtype; /**< scale arithmetic in the dtype of the quantised tensor (Gaudi),
+                                  else f32 */
     bool loader_halves;        /**< checkpoint -> loaded: codes * 0.5, scales * 2 */
     double dot_slack;          /**< what a dot may be off, in 2^-24 * sum|a b| */
     int silu_slack;            /**< steps of its output dtype that silu may be off */
@@ -94,17 +95,19 @@ typedef enum fp8moe_intermediate_form {
     FP8MOE_INTERMEDIATE_KEPT,
     FP8MOE_INTERMEDIATE_FP8_ROW,    /**< dynamically requantised per row */
     FP8MOE_INTERMEDIATE_FP8_STATIC, /**< with the calibrated scale i2 */
-    FP8MOE_INTERMEDIATE_FP8_EAGER   /**< per row, multiplied by the scale instead of its inverse and never undone */
+    FP8MOE_INTERMEDIATE_FP8_EAGER   /**< per row, multiplied by the scale instead of its inverse and
+                                       never undone */
 } fp8moe_intermediate_form;
 
 /** Weight operand of the down projection. */
 typedef enum fp8moe_down_operand {
-    FP8MOE_DOWN_CODE,        /**< codes, scaled after the dot */
-    FP8MOE_DOWN_SCALED_F32,  /**< f32(code * s2) */
-    FP8MOE_DOWN_SCALED_TF32, /**< both operands tf32 */
-    FP8MOE_DOWN_SCALED_BF16, /**< bf16(code * s2); the kept intermediate is rounded to bf16 where wider */
+    FP8MOE_DOWN_CODE,          /**< codes, scaled after the dot */
+    FP8MOE_DOWN_SCALED_F32,    /**< f32(code * s2) */
+    FP8MOE_DOWN_SCALED_TF32,   /**< both operands tf32 */
+    FP8MOE_DOWN_SCALED_BF16,   /**< bf16(code * s2); the kept intermediate is rounded to bf16 where
+                                  wider */
     FP8MOE_DOWN_SCALED_BF16X3, /**< both operands split into two bf16 numbers, three products */
-    FP8MOE_DOWN_WEIGHT       /**< the form's own number (bf16 or f64 weight) */
+    FP8MOE_DOWN_WEIGHT         /**< the form's own number (bf16 or f64 weight) */
 } fp8moe_down_operand;
 
 /** Where the intermediate's dynamic scale is undone. */
@@ -148,8 +151,9 @@ typedef enum fp8moe_evidence {
 
 /** An open axis: columns whose value public knowledge leaves open. */
 typedef struct fp8moe_axis {
-    const char *name;     /**< in words, e.g. "tf32 down matmul" */
-    const char *settings; /**< what it changes, for fp8moe_recipe_apply(): "down_operand=scaled-tf32" */
+    const char *name; /**< in words, e.g. "tf32 down matmul" */
+    const char
+        *settings; /**< what it changes, for fp8moe_recipe_apply(): "down_operand=scaled-tf32" */
 } fp8moe_axis;
 
 /** One row: every point where a path rounds, to what, and in which order it sums. A linear row uses
@@ -161,7 +165,8 @@ typedef struct fp8moe_recipe {
     fp8moe_weight_form weights;
     fp8moe_input_form input;
     fp8moe_cast input_cast;
-    fp8moe_precision dot_round; /**< of the up/gate (or linear) dot before its scale; after one rounding to f32 */
+    fp8moe_precision dot_round; /**< of the up/gate (or linear) dot before its scale; after one
+                                   rounding to f32 */
     fp8moe_scale_form scale;
     fp8moe_precision up_gate;
     fp8moe_precision silu;
@@ -173,7 +178,8 @@ typedef struct fp8moe_recipe {
     fp8moe_precision down_round; /**< of the down dot before its scale */
     fp8moe_precision down_out;
     fp8moe_row_scale_place row_scale;
-    fp8moe_precision router_weight; /**< dtype of the weights themselves; bf16 ones are used as f32(bf16) */
+    fp8moe_precision
+        router_weight; /**< dtype of the weights themselves; bf16 ones are used as f32(bf16) */
     fp8moe_precision slot_round; /**< of y * weight before the sum */
     fp8moe_precision sum;
     fp8moe_sum_order order;

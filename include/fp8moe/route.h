@@ -25,7 +25,7 @@ typedef enum fp8moe_scoring {
     FP8MOE_SCORING_SOFTMAX,      /**< over all experts, then top-k */
     FP8MOE_SCORING_SIGMOID,      /**< of each logit, then top-k */
     FP8MOE_SCORING_SOFTMAX_TOPK, /**< top-k of the logits, then softmax over the K chosen */
-    FP8MOE_SCORING_TOP1_SIGMOID  /**< top-1 of the logits, then its sigmoid (Llama 4); K must be 1 */
+    FP8MOE_SCORING_TOP1_SIGMOID /**< top-1 of the logits, then its sigmoid (Llama 4); K must be 1 */
 } fp8moe_scoring;
 
 /** "softmax", "sigmoid", "softmax-topk", "top1-sigmoid". */
@@ -37,12 +37,14 @@ FP8MOE_API bool fp8moe_scoring_find(const char *name, fp8moe_scoring *out);
 typedef struct fp8moe_routing {
     int64_t top_k;          /**< K experts a token; required */
     fp8moe_scoring scoring; /**< default softmax */
-    bool renormalize;   /**< divide the K weights by their f32 sum, no epsilon added (default true) */
-    int64_t n_group;    /**< groups of equal size of neighbouring experts; 0 or 1: no grouping */
+    bool renormalize; /**< divide the K weights by their f32 sum, no epsilon added (default true) */
+    int64_t n_group;  /**< groups of equal size of neighbouring experts; 0 or 1: no grouping */
     int64_t topk_group; /**< groups kept: those of the best expert, with a bias of the best pair */
-    double routed_scaling_factor;  /**< multiplies the weights once, as f32; default 1 */
-    fp8moe_tensor correction_bias; /**< e_score_correction_bias [E]: chooses, does not weigh; or absent */
-    fp8moe_precision weight_round; /**< dtype of the final weights: BF16 (default, as upstream) or F32 */
+    double routed_scaling_factor; /**< multiplies the weights once, as f32; default 1 */
+    fp8moe_tensor
+        correction_bias; /**< e_score_correction_bias [E]: chooses, does not weigh; or absent */
+    fp8moe_precision
+        weight_round; /**< dtype of the final weights: BF16 (default, as upstream) or F32 */
 } fp8moe_routing;
 
 FP8MOE_API void fp8moe_routing_default(fp8moe_routing *routing);
@@ -57,13 +59,13 @@ FP8MOE_API fp8moe_status fp8moe_routing_check(const fp8moe_routing *routing, int
                                               fp8moe_error *err);
 
 /**
- * Route one token: `logits` [num_experts] -> `ids` [K], `weights` [K], ordered by the choosing score,
- * highest first, equal scores by lowest id. Ids are distinct and in range whatever the logits are.
- * Weights carry every rounding (`weight_round`).
+ * Route one token: `logits` [num_experts] -> `ids` [K], `weights` [K], ordered by the choosing
+ * score, highest first, equal scores by lowest id. Ids are distinct and in range whatever the
+ * logits are. Weights carry every rounding (`weight_round`).
  *
  * What is not finite goes as in the tensor operations upstream uses, with ties as above:
- * - NaN counts as larger than every number, so such an expert is chosen first; its weight is NaN, and
- *   with `renormalize` every weight is. Under softmax one NaN makes all scores NaN.
+ * - NaN counts as larger than every number, so such an expert is chosen first; its weight is NaN,
+ * and with `renormalize` every weight is. Under softmax one NaN makes all scores NaN.
  * - +Inf makes all softmax scores NaN; its sigmoid is 1. -Inf scores 0; nothing but -Inf makes all
  *   softmax scores NaN.
  * - K scores that sum to 0 renormalise to NaN.

@@ -62,7 +62,8 @@ typedef struct fp8moe_tensor {
 FP8MOE_API const char *fp8moe_dtype_name(fp8moe_dtype dtype);
 
 /** The dtype of a safetensors name, or of the spellings users give to --as and --dtype (e4m3fn,
- *  float8_e4m3fn, e5m2, bf16, bfloat16, f16, float16, f32, float32, ...); NONE for an unknown one. */
+ *  float8_e4m3fn, e5m2, bf16, bfloat16, f16, float16, f32, float32, ...); NONE for an unknown one.
+ */
 FP8MOE_API fp8moe_dtype fp8moe_dtype_from_name(const char *name);
 
 /** Bits an element takes: 4, 6, 8, 16, 32, 64; 0 for NONE. */
