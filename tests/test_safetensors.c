@@ -17,7 +17,8 @@ static char path[sizeof folder + 32];
 static void make_file(const char *header, const void *data, size_t size)
 {
     const size_t length = strlen(header);
-    uint8_t prefix[8] = {(uint8_t)length, (uint8_t)(length >> 8)};
+    uint8_t prefix[8] = {(uint8_t)length, (uint8_t)(length >> 8), (uint8_t)(length >> 16),
+                         (uint8_t)(length >> 24)};
     FILE *const file = fopen(path, "wb");
     assert_non_null(file);
     assert_int_equal(fwrite(prefix, 1, 8, file) + fwrite(header, 1, length, file), 8 + length);
@@ -185,6 +186,27 @@ static void test_every_dtype(void **state)
         fp8moe_dump *const dump = open_file();
         assert_int_equal(fp8moe_dump_info(dump, 0).dtype, rows[i].dtype);
         assert_string_equal(fp8moe_dtype_name(rows[i].dtype), rows[i].name);
+        fp8moe_dump_close(dump);
+    }
+}
+
+/* Header lengths whose bytes are the start of a pickle of every protocol, of npy, of a zip. */
+static void test_lengths_like_other_formats(void **state)
+{
+    static const char entry[] = "{\"w\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}";
+    static const uint32_t lengths[] = {0x280,  0x380,  0x480,  0x580,
+                                       0x8280, 0x4E93, 0x4B50, 0x04034B50};
+    static const double seven[] = {7};
+    (void)state;
+    for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
+        char *const header = calloc(1, (size_t)lengths[i] + 1);
+        memset(header, ' ', lengths[i]);
+        memcpy(header, entry, sizeof entry - 1);
+        make_file(header, "\7", 1);
+        free(header);
+        fp8moe_dump *const dump = open_file();
+        const fp8moe_tensor w = tensor_named(dump, "w");
+        expect_values(&w, seven, 1);
         fp8moe_dump_close(dump);
     }
 }
@@ -501,6 +523,7 @@ int main(void)
         cmocka_unit_test(test_no_tensors),
         cmocka_unit_test(test_legal_layouts),
         cmocka_unit_test(test_every_dtype),
+        cmocka_unit_test(test_lengths_like_other_formats),
         cmocka_unit_test(test_unaligned_numbers),
         cmocka_unit_test(test_beyond_32_bits),
         cmocka_unit_test(test_too_many),
