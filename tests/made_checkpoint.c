@@ -101,7 +101,7 @@ static double nth_scale(const made_model *m, int64_t expert, made_matrix which, 
     const uint64_t random = at_place(m, KIND_SCALE + (int)which, expert, index);
     const double fraction =
         m->scale_dtype == FP8MOE_DTYPE_F8_E8M0 ? 1 : 1 + (double)(random >> 8 & 0x7F) / 128;
-    return ldexp(fraction, -12 + (int)(random & 3));
+    return ldexp(fraction, m->scale_exponent - 12 + (int)(random & 3));
 }
 
 double made_scale_of(const made_model *m, int64_t expert, made_matrix which, int64_t row,

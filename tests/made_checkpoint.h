@@ -36,8 +36,9 @@ typedef struct made_model {
     int shards; /* scales stand in another shard than their weights where there are several; 1: one
                    file, no index */
     bool static_input;
-    bool bias;   /* e_score_correction_bias, under the name its family uses */
-    bool shared; /* a shared expert and its gate */
+    bool bias;          /* e_score_correction_bias, under the name its family uses */
+    bool shared;        /* a shared expert and its gate */
+    int scale_exponent; /* added to that of every scale, which lies at -12 to -9 */
     uint64_t seed;
 } made_model;
 
