@@ -290,6 +290,8 @@ static void test_shortened_while_mapped(void **state)
     if (child == 0) read_shortened(path);
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFEXITED(status));
+    /* an emulator may know the signal but not the address; meson names it so */
+    if (WEXITSTATUS(status) == 99 && getenv("MESON_EXE_WRAPPER")) skip();
     assert_int_equal(WEXITSTATUS(status), 3);
 }
 
