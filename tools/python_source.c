@@ -92,6 +92,12 @@ static void read_sign(reader *r)
     add_token(r, r->at++, 1, false);
 }
 
+/* Bytes of a backslash and the end of line behind it, or 0. */
+static size_t joined_length(const reader *r)
+{
+    return starts(r, "\\\n") ? 2 : starts(r, "\\\r\n") ? 3 : 0;
+}
+
 /* Blanks, comments and joined lines; false at the end of a logical line. */
 static bool skip_blanks(reader *r)
 {
@@ -99,11 +105,13 @@ static bool skip_blanks(reader *r)
         if (*r->at == '#') {
             while (r->at < r->end && *r->at != '\n')
                 r->at++;
+        } else if (joined_length(r)) {
+            r->at += joined_length(r);
+            r->line++;
         } else if (*r->at == '\n' && r->depth == 0) {
             return false;
-        } else if (starts(r, "\\\n") || starts(r, "\\\r\n") || strchr(" \t\r\f\n", *r->at)) {
-            r->line += *r->at == '\n';
-            r->at++;
+        } else if (strchr(" \t\r\f\n", *r->at)) {
+            r->line += *r->at++ == '\n';
         } else {
             return true;
         }
@@ -260,20 +268,26 @@ static bool is_enclosed(const char *text, size_t first, size_t end)
     return false;
 }
 
-void python_source_split_and(const char *expression, void (*part)(void *user, const char *text),
-                             void *user)
+static void split_range(const char *text, size_t first, size_t end,
+                        void (*part)(void *user, const char *text), void *user)
 {
-    size_t first = 0;
-    size_t end = strlen(expression);
-    while (is_enclosed(expression, first, end)) {
+    while (is_enclosed(text, first, end)) {
         first++;
         end--;
     }
-    while (first < end) {
-        const size_t next = next_and(expression, first, end);
-        char *text = cli_text("%.*s", (int)(next - first), expression + first);
-        part(user, text);
-        free(text);
-        first = next < end ? next + 5 : end;
+    const size_t next = next_and(text, first, end);
+    if (next < end) {
+        split_range(text, first, next, part, user);
+        split_range(text, next + strlen(" and "), end, part, user);
+    } else {
+        char *copy = cli_text("%.*s", (int)(end - first), text + first);
+        part(user, copy);
+        free(copy);
     }
+}
+
+void python_source_split_and(const char *expression, void (*part)(void *user, const char *text),
+                             void *user)
+{
+    split_range(expression, 0, strlen(expression), part, user);
 }

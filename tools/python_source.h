@@ -44,8 +44,8 @@ python_body python_source_body(const python_source *source, size_t line);
 size_t python_source_find_assignment(const python_source *source, python_body within,
                                      const char *target, const char **value);
 
-/* The operands of `and` in an expression, outer parentheses taken off: calls `part` with each,
- * copied. An expression without `and` is one part. */
+/* The operands of `and` in an expression, parentheses around them taken off: calls `part` with
+ * each, copied. An expression without `and` is one part. */
 void python_source_split_and(const char *expression, void (*part)(void *user, const char *text),
                              void *user);
 

@@ -1,6 +1,7 @@
 /* The report as JSON. Schemas: data/fp8moe.*.schema.json. Everything but `timing` is the same byte
  * for byte when the same inputs are judged again. */
 #include "json_out.h"
+#include "report_json.h"
 #include "report_upstream.h"
 
 #include <stdio.h>
@@ -29,7 +30,7 @@ static void emit_setting(emitter *json, setting_id id, const setting *value)
     emit_end(json);
 }
 
-static void emit_settings(emitter *json, const settings *all)
+void json_settings(emitter *json, const settings *all)
 {
     emit_object(json, "settings");
     for (setting_id id = 0; id < SETTING_COUNT; id++)
@@ -375,7 +376,7 @@ static void emit_dump(emitter *json, const report_dump *dump)
     emit_text(json, "layer", dump->layer);
     if (dump->has_settings) {
         emit_integer(json, "rank", dump->settings.value[SETTING_EP_RANK].integer);
-        emit_settings(json, &dump->settings);
+        json_settings(json, &dump->settings);
     }
     emit_text(json, "target_evidence", dump->target ? dump->target->evidence : NULL);
     emit_text(json, "verdict", verdict_name(dump->verdict));
@@ -423,7 +424,7 @@ static void print_written(const written *data, buffer *out)
     if (data->input) emit_text(&json, "file", data->input);
     emit_text(&json, "written", data->output);
     emit_text(&json, "recipe", data->recipe->name);
-    emit_settings(&json, &data->settings);
+    json_settings(&json, &data->settings);
     emit_array(&json, "tensors");
     for (size_t i = 0; i < data->tensor_count; i++) {
         emit_object(&json, NULL);

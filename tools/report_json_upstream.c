@@ -1,5 +1,5 @@
 /* What upstream decides and writes, as JSON: data/gate.schema.json, route, status, log. */
-#include "json_out.h"
+#include "report_json.h"
 #include "report_upstream.h"
 
 #include <stdlib.h>
@@ -279,20 +279,6 @@ static void emit_token(emitter *json, const route_dump *dump, const route_token 
     emit_end_counted(json);
 }
 
-static void emit_settings(emitter *json, const settings *all)
-{
-    emit_object(json, "settings");
-    for (setting_id id = 0; id < SETTING_COUNT; id++) {
-        const setting *s = &all->value[id];
-        if (s->source == SOURCE_UNKNOWN) continue;
-        emit_object(json, setting_name(id));
-        emit_text(json, "value", s->text);
-        emit_text(json, "source", setting_source_name(s->source));
-        emit_end(json);
-    }
-    emit_end(json);
-}
-
 static void emit_margins(emitter *json, const fp8moe_route_summary *s)
 {
     emit_object(json, "margins");
@@ -319,7 +305,7 @@ static void emit_route_dump(emitter *json, const route_dump *dump)
     emit_text(json, "layer", dump->layer);
     emit_text(json, "verdict", verdict_word(dump->verdict));
     emit_text(json, "reason", dump->reason);
-    emit_settings(json, &dump->settings);
+    json_settings(json, &dump->settings);
     emit_text(json, "weights_dtype", dump->weight_round == FP8MOE_ROUND_BF16 ? "BF16" : "F32");
     emit_integer(json, "tokens", s->tokens);
     emit_integer(json, "top_k", s->top_k);

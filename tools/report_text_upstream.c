@@ -376,13 +376,13 @@ static void add_warnings(buffer *out, const server_log *log, log_kind kind, cons
         buffer_line(out, 2, label, "no warning");
         return;
     }
-    buffer_line(out, 2, label,
-                "%lld layer calls (%lld lines, the first on line %lld); the largest is %.7g, on "
-                "line %lld",
-                (long long)w->calls, (long long)w->lines, (long long)w->first_line, w->largest,
-                (long long)w->largest_line);
+    buffer_line(out, 2, label, "layer calls %lld (lines %lld, the first is %lld)",
+                (long long)w->calls, (long long)w->lines, (long long)w->first_line);
+    if (w->largest_line)
+        buffer_line(out, 2, "", "the largest is %.7g, on line %lld", w->largest,
+                    (long long)w->largest_line);
     if (w->not_finite)
-        buffer_line(out, 2, "", "%lld lines give no finite number", (long long)w->not_finite);
+        buffer_line(out, 2, "", "lines without a finite number: %lld", (long long)w->not_finite);
     if (w->ranks_differ)
         buffer_line(out, 2, "",
                     "ranks differ in what they wrote: the log is cut, or they are not one group");

@@ -60,12 +60,12 @@ static fp8moe_status read_source(const char *package, const char *name, python_s
 }
 
 /* Where a package may lie below the folder a user names. */
-static const char *const places[] = {"vllm_gaudi", ".", "lib/python3*/site-packages/vllm_gaudi"};
+static const char *const places[] = {"/vllm_gaudi", "", "/lib/python3*/site-packages/vllm_gaudi"};
 
 static char *find_package(const char *path)
 {
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        char *pattern = cli_text("%s/%s/" METHOD_FILE, path, places[i]);
+        char *pattern = cli_text("%s%s/" METHOD_FILE, path, places[i]);
         glob_t found;
         char *package = NULL;
         if (glob(pattern, 0, NULL, &found) == 0) {
