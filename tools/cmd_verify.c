@@ -17,6 +17,7 @@ typedef struct judged_output {
     recipe_source source;
     report_tensor found; /* with the comparison of the best recipe so far */
     bool has_found;
+    double *computed; /* what the recipe it was judged by gives */
 } judged_output;
 
 /* A recipe that was run, and what the layer turned out to be. */
@@ -227,8 +228,8 @@ static void add_run_notes(verify_job *job, const fp8moe_recipe *recipe,
 
 /* The judge's verdict; where an open axis explains the output, the numbers are held against it too.
  */
-static fp8moe_status judge_output(verify_job *job, const judged_output *output,
-                                  report_tensor *tensor, fp8moe_error *err)
+static fp8moe_status judge_output(verify_job *job, judged_output *output, report_tensor *tensor,
+                                  fp8moe_error *err)
 {
     const fp8moe_tensor *dumped = &output->output->tensor;
     double *values = cli_allocate((size_t)fp8moe_tensor_count(dumped) * sizeof *values);
@@ -241,8 +242,29 @@ static fp8moe_status judge_output(verify_job *job, const judged_output *output,
         st = fp8moe_compare(&computed, dumped, &job->options, &tensor->comparison, err);
     if (st == FP8MOE_OK && job->policy.rule != POLICY_STRICT)
         st = policy_is_blind(&job->policy, &computed, &job->options, &tensor->blind, err);
-    free(values);
+    output->computed = values;
     return st;
+}
+
+/* The distance people start from: custom against stock, beside what the two recipes predict. */
+static fp8moe_status compare_outputs(verify_job *job, fp8moe_error *err)
+{
+    const judged_output *custom = NULL, *stock = NULL;
+    for (size_t i = 0; i < job->output_count; i++) {
+        const char *name = fp8moe_dump_name(job->subject.dump, job->outputs[i].output->index);
+        if (!strcmp(name, "custom")) custom = &job->outputs[i];
+        if (!strcmp(name, "stock")) stock = &job->outputs[i];
+    }
+    if (!custom || !stock) return FP8MOE_OK;
+    const fp8moe_tensor *a = &stock->output->tensor, *b = &custom->output->tensor;
+    const fp8moe_tensor from =
+        fp8moe_tensor_view(stock->computed, FP8MOE_DTYPE_F64, a->rank, a->shape);
+    const fp8moe_tensor to =
+        fp8moe_tensor_view(custom->computed, FP8MOE_DTYPE_F64, b->rank, b->shape);
+    CLI_TRY(fp8moe_compare(a, b, &job->options, &job->report->pair_seen, err));
+    CLI_TRY(fp8moe_compare(&from, &to, &job->options, &job->report->pair_predicted, err));
+    job->report->has_pair = true;
+    return FP8MOE_OK;
 }
 
 static fp8moe_status finish_output(verify_job *job, judged_output *output, fp8moe_error *err)
@@ -291,6 +313,7 @@ static fp8moe_status finish(verify_job *job, fp8moe_error *err)
     report_dump *dump = job->report;
     for (size_t i = 0; i < job->output_count; i++)
         CLI_TRY(finish_output(job, &job->outputs[i], err));
+    CLI_TRY(cli_in_file(err, compare_outputs(job, err), fp8moe_dump_path(job->subject.dump)));
     keep_named_stages(dump);
     for (size_t i = 0; i < job->run_count; i++) {
         if (!is_named(dump, job->runs[i].recipe)) continue;
@@ -380,6 +403,7 @@ static void free_job(verify_job *job)
              job->outputs[i].found.candidates && k < job->outputs[i].found.candidate_count; k++)
             free(job->outputs[i].found.candidates[k].unfit);
         free(job->outputs[i].found.candidates);
+        free(job->outputs[i].computed);
     }
     free(job->runs);
     subject_close(&job->subject);

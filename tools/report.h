@@ -77,6 +77,8 @@ typedef struct report_dump {
     char *expected; /* verdict a case file expects, or NULL */
     report_tensor *tensors;
     size_t tensor_count;
+    bool has_pair; /* custom against stock: as dumped, and as their recipes predict */
+    fp8moe_comparison pair_seen, pair_predicted;
     report_stage *stages;
     size_t stage_count;
     char **notes;

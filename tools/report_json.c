@@ -329,6 +329,29 @@ static void emit_tensor(emitter *json, const report_tensor *tensor)
     emit_end(json);
 }
 
+static void emit_pair_side(emitter *json, const char *key, const fp8moe_comparison *c)
+{
+    emit_object(json, key);
+    emit_number(json, "upstream_ulp", c->upstream_ulp);
+    emit_number(json, "upstream_relative", c->upstream_relative);
+    emit_integer(json, "upstream_over", c->upstream_over);
+    emit_number(json, "identical_share", c->identical_share);
+    emit_number(json, "rel_l2", c->rel_l2);
+    emit_end_counted(json);
+}
+
+static void emit_pair(emitter *json, const report_dump *dump)
+{
+    if (!dump->has_pair) {
+        emit_text(json, "pair", NULL);
+        return;
+    }
+    emit_object(json, "pair");
+    emit_pair_side(json, "seen", &dump->pair_seen);
+    emit_pair_side(json, "predicted", &dump->pair_predicted);
+    emit_end(json);
+}
+
 static void emit_stages(emitter *json, const report_dump *dump)
 {
     emit_object(json, "stages");
@@ -387,6 +410,7 @@ static void emit_dump(emitter *json, const report_dump *dump)
     for (size_t i = 0; i < dump->tensor_count; i++)
         emit_tensor(json, &dump->tensors[i]);
     emit_end(json);
+    emit_pair(json, dump);
     emit_stages(json, dump);
     emit_dumped_stages(json, dump);
     emit_array(json, "notes");

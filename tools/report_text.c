@@ -255,6 +255,23 @@ static void add_stages(buffer *out, const report_dump *dump)
     }
 }
 
+static void add_pair_side(buffer *out, const char *label, const fp8moe_comparison *c)
+{
+    const int64_t counted = c->count - c->padding;
+    buffer_line(out, 2, label, "%g FP8-ULP at most, %.3g %% of the elements above 2, rel-L2 %.3g",
+                c->upstream_ulp, counted ? 100.0 * (double)c->upstream_over / (double)counted : 0.0,
+                c->rel_l2);
+}
+
+/* Upstream's message counts this distance; most of it is what the two recipes differ by. */
+static void add_pair(buffer *out, const report_dump *dump)
+{
+    if (!dump->has_pair) return;
+    buffer_line(out, 2, "pair", "custom against stock, by upstream's measure:");
+    add_pair_side(out, "  seen", &dump->pair_seen);
+    add_pair_side(out, "  predicted", &dump->pair_predicted);
+}
+
 static void add_dump(buffer *out, const report_dump *dump)
 {
     if (dump->reference)
@@ -273,6 +290,7 @@ static void add_dump(buffer *out, const report_dump *dump)
         buffer_line(out, 2, "target", "%s: %s", dump->target->name, dump->target->evidence);
     for (size_t i = 0; i < dump->tensor_count; i++)
         add_tensor(out, &dump->tensors[i]);
+    add_pair(out, dump);
     add_stages(out, dump);
     for (size_t i = 0; i < dump->note_count; i++)
         buffer_line(out, 2, i ? "" : "note", "%s", dump->notes[i]);
