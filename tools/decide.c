@@ -58,6 +58,21 @@ static void decide_by_judge(report_tensor *tensor, const char *other, buffer *ou
     buffer_format(out, ": %s", j->reason);
 }
 
+/* By how much somebody's bar is missed. */
+static void add_miss(const report_tensor *tensor, buffer *out)
+{
+    const fp8moe_comparison *c = &tensor->comparison;
+    if (tensor->policy.rule == POLICY_UPSTREAM)
+        buffer_format(out,
+                      ": %g FP8-ULP against a bar of 2, %.3g relative against 0.05 out of range",
+                      c->upstream_ulp, c->upstream_relative);
+    else if (tensor->policy.rule == POLICY_ULP && !c->nonfinite_differs)
+        buffer_format(out, ": %g FP8 steps on the %s grid against a bar of %g", c->fp8.max,
+                      fp8moe_grid_name(c->grid), tensor->policy.steps);
+    else
+        add_difference(c, out);
+}
+
 static void decide_by_policy(report_tensor *tensor, const char *other, buffer *out)
 {
     const bool passes = policy_passes(&tensor->policy, &tensor->comparison);
@@ -65,18 +80,16 @@ static void decide_by_policy(report_tensor *tensor, const char *other, buffer *o
     tensor->verdict = !passes         ? VERDICT_DIFFERENT
                       : tensor->blind ? VERDICT_INCONCLUSIVE
                                       : VERDICT_SAME;
-    if (!passes) {
-        buffer_format(out, "%s differs from %s", tensor->name, other);
-        add_difference(&tensor->comparison, out);
-    } else if (tensor->blind) {
+    if (passes && tensor->blind) {
         buffer_format(
             out, "%s passes policy %s, but so would every value 2 %% off: the check sees nothing",
             tensor->name, name);
     } else {
-        buffer_format(out, "%s is the same as %s", tensor->name, other);
+        buffer_format(out, "%s %s %s", tensor->name, passes ? "is the same as" : "differs from",
+                      other);
+        if (!passes) add_miss(tensor, out);
+        if (tensor->policy.rule != POLICY_STRICT) buffer_format(out, " (policy %s)", name);
     }
-    if (tensor->policy.rule != POLICY_STRICT && !(passes && tensor->blind))
-        buffer_format(out, " (policy %s)", name);
     free(name);
 }
 

@@ -76,8 +76,11 @@ static const struct option_row {
                              "exit 1 or 0 instead of 4 where nothing could be concluded"},
     [OPTION_WORST_CASE] = {"--worst-case", KIND_FLAG, NULL, "verify",
                            "intervals that hold for any order of f32 additions; they see less"},
-    [OPTION_SHAPE] = {"--shape", KIND_VALUE, "T=..,E=..,K=..,H=..,I=..", "synth",
-                      "tokens, experts, experts a token, hidden, intermediate"},
+    [OPTION_DTYPE] = {"--dtype", KIND_VALUE, "f32|bf16|f16|e4m3fn|...", "compare inspect",
+                      "the files are bare numbers of this dtype, with --shape"},
+    [OPTION_SHAPE] =
+        {"--shape", KIND_VALUE, "T=..,E=..,K=..,H=..,I=.. or 4x512", "synth compare inspect",
+         "tokens, experts, experts a token, hidden, intermediate; for bare numbers their shape"},
     [OPTION_SEED] = {"--seed", KIND_VALUE, "N", "synth", "start of the random numbers (default 1)"},
     [OPTION_NOISE] = {"--noise", KIND_VALUE, "N", "synth",
                       "sum f32 dots of the output in a random order, as a device may"},

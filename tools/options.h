@@ -32,6 +32,7 @@ typedef enum option_id {
     OPTION_ROWS,
     OPTION_INCONCLUSIVE,
     OPTION_WORST_CASE,
+    OPTION_DTYPE,
     OPTION_SHAPE,
     OPTION_SEED,
     OPTION_NOISE,

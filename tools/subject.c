@@ -38,10 +38,44 @@ static fp8moe_status apply_as(fp8moe_dump *dump, const char *text, fp8moe_error 
                        fp8moe_dump_path(dump));
 }
 
+/* "4x512": up to FP8MOE_MAX_RANK sizes. False where it is none. */
+static bool parse_shape(const char *text, int *rank, int64_t shape[FP8MOE_MAX_RANK])
+{
+    *rank = 0;
+    while (*rank < FP8MOE_MAX_RANK) {
+        char *one = cli_text("%.*s", (int)strcspn(text, "x"), text);
+        const bool good = cli_parse_integer(one, 0, INT64_MAX, &shape[(*rank)++]);
+        free(one);
+        if (!good) return false;
+        text += strcspn(text, "x");
+        if (!*text++) return true;
+    }
+    return false;
+}
+
+/* --dtype and --shape: bare numbers. */
+static fp8moe_status open_raw(const source *from, const options *given, fp8moe_dump **out,
+                              fp8moe_error *err)
+{
+    const char *dtype = options_value(given, OPTION_DTYPE),
+               *shape = options_value(given, OPTION_SHAPE);
+    const fp8moe_dtype type = fp8moe_dtype_from_name(dtype);
+    int64_t sizes[FP8MOE_MAX_RANK];
+    int rank;
+    if (type == FP8MOE_DTYPE_NONE)
+        return cli_fail(err, FP8MOE_ERR_USAGE,
+                        "--dtype '%s': expected f32, bf16, f16, e4m3fn, i64, ...", dtype);
+    if (!shape || !parse_shape(shape, &rank, sizes))
+        return cli_fail(err, FP8MOE_ERR_USAGE,
+                        "--dtype needs --shape as 4x512: bare numbers have none");
+    return fp8moe_dump_open_raw(from->title, "tensor", type, rank, sizes, out, err);
+}
+
 fp8moe_status subject_open_file(const source *from, const options *given, fp8moe_dump **out,
                                 fp8moe_error *err)
 {
     const char *text;
+    if (options_value(given, OPTION_DTYPE)) return open_raw(from, given, out, err);
     CLI_TRY(source_open(from, out, err));
     for (size_t at = 0; (text = options_next(given, OPTION_AS, &at));) {
         const fp8moe_status st = apply_as(*out, text, err);
