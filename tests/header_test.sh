@@ -3,7 +3,7 @@
 #
 # usage: header_test.sh C_COMPILER [C++_COMPILER]; without the second C++ is left out, and said so
 set -u
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit 1
 cc=$1 cxx=${2:-}
 failed=0 count=0
 for header in include/fp8moe/*.h; do
