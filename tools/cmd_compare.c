@@ -33,7 +33,7 @@ typedef struct pair {
     place a, b; /* the reference, and what is held against it */
     fp8moe_dump *dump_a, *dump_b;
     fp8moe_compare_options options;
-    policy policy;
+    policies policies;
 } pair;
 
 static fp8moe_status find_tensor(fp8moe_dump *dump, const char *name, fp8moe_tensor *out,
@@ -60,8 +60,8 @@ static fp8moe_status compare_pair(const pair *p, const char *name_a, const char 
     }
     report_tensor *tensor = report_add_tensor(out, name_b, &b);
     tensor->comparison = comparison;
-    tensor->policy = p->policy;
-    CLI_TRY(policy_is_blind(&p->policy, &a, &p->options, &tensor->blind, err));
+    tensor->policy = policies_of(&p->policies, name_b);
+    CLI_TRY(policy_is_blind(&tensor->policy, &a, &p->options, &tensor->blind, err));
     decide_tensor(tensor);
     return FP8MOE_OK;
 }
@@ -86,7 +86,7 @@ static fp8moe_status compare_files(pair *p, const options *given, report_dump *o
 {
     CLI_TRY(decide_options(given, &p->options, err));
     CLI_TRY(decide_check(given, err));
-    CLI_TRY(policy_find(given, &p->policy, err));
+    CLI_TRY(policies_find(given, &p->policies, err));
     CLI_TRY(subject_open_file(&(source){.title = p->a.path}, given, &p->dump_a, err));
     CLI_TRY(subject_open_file(&(source){.title = p->b.path}, given, &p->dump_b, err));
     const char *name_a = p->a.tensor ? p->a.tensor : p->b.tensor;
@@ -117,6 +117,7 @@ static cli_exit compare(const options *given)
     }
     whole.seconds = cli_seconds() - start;
     const cli_exit code = decide_finish(given, format, &whole, failure);
+    policies_free(&p.policies);
     fp8moe_dump_close(p.dump_a);
     fp8moe_dump_close(p.dump_b);
     place_free(&p.a);

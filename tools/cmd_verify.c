@@ -30,7 +30,7 @@ typedef struct verify_job {
     subject_dump subject;
     fp8moe_compare_options options;
     fp8moe_judge_options judging;
-    policy policy;
+    policies policies;
     judged_output outputs[FIELD_MAX_OUTPUTS];
     size_t output_count;
     verify_run *runs;
@@ -226,6 +226,61 @@ static void add_run_notes(verify_job *job, const fp8moe_recipe *recipe,
                         recipe->name, (long long)info->foreign_slots);
 }
 
+/* ---- the same input captured again ---- */
+
+static bool equal_tensors(const fp8moe_tensor *a, const fp8moe_tensor *b, fp8moe_error *err)
+{
+    fp8moe_comparison c;
+    fp8moe_compare_options options;
+    if (!fp8moe_tensor_present(a) || !fp8moe_tensor_present(b))
+        return fp8moe_tensor_present(a) == fp8moe_tensor_present(b);
+    fp8moe_compare_options_default(&options);
+    return fp8moe_compare(a, b, &options, &c, err) == FP8MOE_OK &&
+           c.different + c.nonfinite_differs == 0;
+}
+
+/* A capture counts only where it had the same input and routing. */
+static fp8moe_status check_repeat(const fields *first, const fields *again, fp8moe_error *err)
+{
+    const fp8moe_inputs *a = &first->inputs, *b = &again->inputs;
+    if (equal_tensors(&a->hidden_states, &b->hidden_states, err) &&
+        equal_tensors(&a->router_logits, &b->router_logits, err) &&
+        equal_tensors(&a->topk_ids, &b->topk_ids, err) &&
+        equal_tensors(&a->topk_weights, &b->topk_weights, err))
+        return FP8MOE_OK;
+    return cli_fail(err, FP8MOE_ERR_USAGE,
+                    "--repeat: hidden_states or routing are not those of the first capture");
+}
+
+static fp8moe_status compare_repeat(verify_job *job, const char *path, report_tensor *tensor,
+                                    const fp8moe_tensor *dumped, fp8moe_error *err)
+{
+    subject_dump again = {0};
+    fp8moe_comparison c;
+    fp8moe_status st =
+        subject_open(&(source){.title = (char *)path}, job->subject.given, &again, err);
+    if (st == FP8MOE_OK) st = check_repeat(&job->subject.fields, &again.fields, err);
+    const int64_t index = st == FP8MOE_OK ? fp8moe_dump_find(again.dump, tensor->name) : -1;
+    if (st == FP8MOE_OK && index < 0)
+        st = cli_fail(err, FP8MOE_ERR_NOT_FOUND, "--repeat: there is no output '%s'", tensor->name);
+    fp8moe_tensor other;
+    if (st == FP8MOE_OK) st = fp8moe_dump_tensor(again.dump, (size_t)index, &other, err);
+    if (st == FP8MOE_OK) st = fp8moe_compare(dumped, &other, &job->options, &c, err);
+    if (st == FP8MOE_OK && (!tensor->repeats++ || c.rel_l2 > tensor->repeat_spread))
+        tensor->repeat_spread = c.rel_l2;
+    subject_close(&again);
+    return cli_in_file(err, st, path);
+}
+
+static fp8moe_status compare_repeats(verify_job *job, report_tensor *tensor,
+                                     const fp8moe_tensor *dumped, fp8moe_error *err)
+{
+    const char *path;
+    for (size_t at = 0; (path = options_next(job->subject.given, OPTION_REPEAT, &at));)
+        CLI_TRY(compare_repeat(job, path, tensor, dumped, err));
+    return FP8MOE_OK;
+}
+
 /* The judge's verdict; where an open axis explains the output, the numbers are held against it too.
  */
 static fp8moe_status judge_output(verify_job *job, judged_output *output, report_tensor *tensor,
@@ -240,8 +295,8 @@ static fp8moe_status judge_output(verify_job *job, judged_output *output, report
     tensor->judged = st == FP8MOE_OK;
     if (st == FP8MOE_OK && tensor->judgement.axis[0])
         st = fp8moe_compare(&computed, dumped, &job->options, &tensor->comparison, err);
-    if (st == FP8MOE_OK && job->policy.rule != POLICY_STRICT)
-        st = policy_is_blind(&job->policy, &computed, &job->options, &tensor->blind, err);
+    if (st == FP8MOE_OK && tensor->policy.rule != POLICY_STRICT)
+        st = policy_is_blind(&tensor->policy, &computed, &job->options, &tensor->blind, err);
     output->computed = values;
     return st;
 }
@@ -274,7 +329,7 @@ static fp8moe_status finish_output(verify_job *job, judged_output *output, fp8mo
         job->report, fp8moe_dump_name(job->subject.dump, output->output->index), dumped);
     tensor->recipe = output->found.recipe;
     tensor->source = output->source;
-    tensor->policy = job->policy;
+    tensor->policy = policies_of(&job->policies, tensor->name);
     tensor->comparison = output->found.comparison;
     tensor->candidates = output->found.candidates;
     tensor->candidate_count = output->found.candidate_count;
@@ -283,6 +338,7 @@ static fp8moe_status finish_output(verify_job *job, judged_output *output, fp8mo
         qsort(tensor->candidates, tensor->candidate_count, sizeof *tensor->candidates,
               compare_candidates);
     CLI_TRY(judge_output(job, output, tensor, err));
+    CLI_TRY(compare_repeats(job, tensor, dumped, err));
     decide_tensor(tensor);
     if (decide_holds_bf16(dumped))
         report_add_note(job->report,
@@ -367,12 +423,12 @@ static fp8moe_status judge_pair_alone(verify_job *job, fp8moe_error *err)
         job->subject.fields.outputs; /* in the order of the table: custom, stock */
     report_tensor *tensor = report_add_tensor(job->report, "custom", &pair[0].tensor);
     const char *path = fp8moe_dump_path(job->subject.dump);
-    tensor->policy = job->policy;
+    tensor->policy = policies_of(&job->policies, tensor->name);
     CLI_TRY(cli_in_file(
         err,
         fp8moe_compare(&pair[1].tensor, &pair[0].tensor, &job->options, &tensor->comparison, err),
         path));
-    CLI_TRY(policy_is_blind(&job->policy, &pair[1].tensor, &job->options, &tensor->blind, err));
+    CLI_TRY(policy_is_blind(&tensor->policy, &pair[1].tensor, &job->options, &tensor->blind, err));
     decide_tensor(tensor);
     report_add_note(job->report, "no inputs: custom is held against stock, neither is recomputed");
     report_judge_dump(job->report);
@@ -432,7 +488,7 @@ static fp8moe_status read_options(const options *given, verify_job *out, fp8moe_
     CLI_TRY(decide_options(given, &out->options, err));
     CLI_TRY(decide_judge_options(given, &out->judging, err));
     CLI_TRY(decide_check(given, err));
-    return policy_find(given, &out->policy, err);
+    return policies_find(given, &out->policies, err);
 }
 
 /* Every layer behind some paths, under the same options. */
@@ -453,6 +509,7 @@ static cli_exit verify_paths(report *whole, const char *const *paths, size_t cou
     for (size_t i = 0; i < found.skipped_count && whole->dump_count; i++)
         report_add_note(&whole->dumps[whole->dump_count - 1], "not a tensor file: %s",
                         found.skipped[i]);
+    policies_free(&asked.policies);
     sources_free(&found);
     return failures;
 }
@@ -500,7 +557,9 @@ static cli_exit verify(const options *given)
     const report_format *format;
     verify_job unused = {0};
     if (report_format_find(given, &format, &err) != FP8MOE_OK) return cli_report_error(&err);
-    if (read_options(given, &unused, &err) != FP8MOE_OK) return cli_report_error(&err);
+    const fp8moe_status st = read_options(given, &unused, &err);
+    policies_free(&unused.policies);
+    if (st != FP8MOE_OK) return cli_report_error(&err);
     if (subject_check_options(given, &err) != FP8MOE_OK) return cli_report_error(&err);
     const double start = cli_seconds();
     report whole = {.command = "verify"};

@@ -42,6 +42,15 @@ static void add_difference(const fp8moe_comparison *c, buffer *out)
             (long long)c->beyond);
 }
 
+/* Whether an unstructured difference is no larger than the device's measured noise: half of the
+ * squared distance of two captures is each one's own. */
+static bool is_within_spread(const report_tensor *tensor)
+{
+    return tensor->repeats && tensor->judgement.verdict == FP8MOE_VERDICT_DIFFERENT &&
+           tensor->judgement.kind == FP8MOE_KIND_ROUNDING &&
+           tensor->comparison.rel_l2 <= tensor->repeat_spread;
+}
+
 /* The judge's own words. */
 static void decide_by_judge(report_tensor *tensor, const char *other, buffer *out)
 {
@@ -53,6 +62,15 @@ static void decide_by_judge(report_tensor *tensor, const char *other, buffer *ou
                                             [VERDICT_INCONCLUSIVE] = "cannot be told from"};
     const fp8moe_judgement *j = &tensor->judgement;
     tensor->verdict = verdicts[j->verdict];
+    if (is_within_spread(tensor)) {
+        tensor->verdict = VERDICT_INCONCLUSIVE;
+        buffer_format(
+            out,
+            "%s differs from %s by no more (rel-L2 %.3g) than the device from itself (%.3g in %d "
+            "repeated captures)",
+            tensor->name, other, tensor->comparison.rel_l2, tensor->repeat_spread, tensor->repeats);
+        return;
+    }
     buffer_format(out, "%s %s %s", tensor->name, relations[tensor->verdict], other);
     if (j->axis[0]) buffer_format(out, " with %s (an open axis)", j->axis);
     buffer_format(out, ": %s", j->reason);

@@ -30,6 +30,7 @@ typedef enum option_id {
     OPTION_GRID,
     OPTION_POLICY,
     OPTION_ROWS,
+    OPTION_REPEAT,
     OPTION_INCONCLUSIVE,
     OPTION_WORST_CASE,
     OPTION_DTYPE,

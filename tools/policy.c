@@ -5,19 +5,84 @@
 
 #define PLANTED_GAIN 0.02
 
-fp8moe_status policy_find(const options *given, policy *out, fp8moe_error *err)
+/* False for what is no policy. */
+static bool parse_policy(const char *text, policy *out)
+{
+    *out = (policy){.rule = POLICY_STRICT};
+    if (!strcmp(text, "strict")) return true;
+    out->rule = POLICY_UPSTREAM;
+    if (!strcmp(text, "upstream")) return true;
+    out->rule = POLICY_ULP;
+    return !strncmp(text, "ulp:", 4) && cli_parse_number(text + 4, &out->steps) && out->steps >= 0;
+}
+
+/* ---- files ---- */
+
+static fp8moe_status check_rule(const yaml_node *rule, fp8moe_error *err)
+{
+    policy unused;
+    const yaml_node *match = yaml_find(rule, "match"), *text = yaml_find(rule, "policy");
+    CLI_TRY(yaml_expect(rule, YAML_MAP, "a rule", err));
+    for (size_t i = 0; i < rule->count; i++)
+        if (&rule->children[i] != match && &rule->children[i] != text)
+            return yaml_fail(&rule->children[i], err, "unknown key '%s'", rule->children[i].key);
+    if (!match || !text) return yaml_fail(rule, err, "a rule needs match and policy");
+    CLI_TRY(yaml_expect(match, YAML_TEXT, "match", err));
+    CLI_TRY(yaml_expect(text, YAML_TEXT, "policy", err));
+    if (parse_policy(text->text, &unused)) return FP8MOE_OK;
+    return yaml_fail(text, err, "policy '%s': strict, upstream or ulp:N with N at least 0",
+                     text->text);
+}
+
+static fp8moe_status check_rules(const yaml_node *root, fp8moe_error *err)
+{
+    CLI_TRY(yaml_expect(root, YAML_LIST, "a policy file", err));
+    for (size_t i = 0; i < root->count; i++)
+        CLI_TRY(check_rule(&root->children[i], err));
+    return FP8MOE_OK;
+}
+
+fp8moe_status policies_find(const options *given, policies *out, fp8moe_error *err)
 {
     const char *text = options_value(given, OPTION_POLICY);
-    *out = (policy){.rule = POLICY_STRICT};
-    if (!text || !strcmp(text, "strict")) return FP8MOE_OK;
-    out->rule = POLICY_UPSTREAM;
-    if (!strcmp(text, "upstream")) return FP8MOE_OK;
-    out->rule = POLICY_ULP;
-    if (!strncmp(text, "ulp:", 4) && cli_parse_number(text + 4, &out->steps) && out->steps >= 0)
-        return FP8MOE_OK;
-    return cli_fail(err, FP8MOE_ERR_USAGE,
-                    "--policy '%s': expected strict, upstream or ulp:N with N at least 0", text);
+    *out = (policies){.one = {.rule = POLICY_STRICT}};
+    if (!text || parse_policy(text, &out->one)) return FP8MOE_OK;
+    const char *dot = strrchr(text, '.');
+    if (!dot || (strcmp(dot, ".yaml") && strcmp(dot, ".yml")))
+        return cli_fail(
+            err, FP8MOE_ERR_USAGE,
+            "--policy '%s': expected strict, upstream, ulp:N with N at least 0, or a .yaml file",
+            text);
+    out->from_file = true;
+    CLI_TRY(yaml_read(text, &out->rules, err));
+    return cli_in_file(err, check_rules(&out->rules, err), text);
 }
+
+void policies_free(policies *read)
+{
+    yaml_free(&read->rules);
+}
+
+/* A name, or the start of one before a final "*". */
+static bool matches(const char *pattern, const char *name)
+{
+    const size_t length = strlen(pattern);
+    if (length && pattern[length - 1] == '*') return !strncmp(pattern, name, length - 1);
+    return !strcmp(pattern, name);
+}
+
+policy policies_of(const policies *all, const char *tensor)
+{
+    policy found = all->one;
+    if (!all->from_file) return found;
+    for (size_t i = 0; i < all->rules.count; i++)
+        if (matches(yaml_find(&all->rules.children[i], "match")->text, tensor) &&
+            parse_policy(yaml_find(&all->rules.children[i], "policy")->text, &found))
+            return found;
+    return (policy){.rule = POLICY_STRICT};
+}
+
+/* ---- judging ---- */
 
 char *policy_name(const policy *p)
 {

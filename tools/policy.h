@@ -3,6 +3,7 @@
 #define FP8MOE_TOOLS_POLICY_H
 
 #include "options.h"
+#include "yaml_tree.h"
 
 typedef enum policy_rule {
     POLICY_STRICT,   /* verify: the judge; compare: non-finites agree, 99 % identical, none far */
@@ -15,8 +16,20 @@ typedef struct policy {
     double steps; /* of ULP */
 } policy;
 
-/* --policy strict|upstream|ulp:N. USAGE for anything else. */
-fp8moe_status policy_find(const options *given, policy *out, fp8moe_error *err);
+/* What --policy says. */
+typedef struct policies {
+    policy one;      /* of every tensor, where there is no file */
+    yaml_node rules; /* of a file: a list of {match: NAME*, policy: ...}, first match wins */
+    bool from_file;
+} policies;
+
+/* --policy strict|upstream|ulp:N|FILE.yaml. USAGE for anything else; FORMAT for a file's mistakes.
+ */
+fp8moe_status policies_find(const options *given, policies *out, fp8moe_error *err);
+void policies_free(policies *read);
+
+/* The policy of a tensor's name; strict where no rule of a file matches. */
+policy policies_of(const policies *all, const char *tensor);
 
 /* "strict", "upstream", "ulp:2". The caller frees it. */
 char *policy_name(const policy *p);

@@ -49,6 +49,8 @@ typedef struct report_tensor {
     fp8moe_comparison comparison;
     bool judged; /* verify: */
     fp8moe_judgement judgement;
+    int repeats;          /* captures of the same input held against this one */
+    double repeat_spread; /* the largest rel-L2 between them: the device's own noise */
     policy policy;
     bool blind;                   /* the policy would have passed a 2 % gain error too */
     report_candidate *candidates; /* of auto, best first, then the unfit */

@@ -301,6 +301,8 @@ static void emit_policy(emitter *json, const report_tensor *tensor)
     char *name = policy_name(&tensor->policy);
     emit_text(json, "policy", name);
     emit_boolean(json, "policy_blind", tensor->blind);
+    emit_integer(json, "repeats", tensor->repeats);
+    emit_number(json, "repeat_spread", tensor->repeat_spread);
     emit_text(json, "upstream_verdict",
               c->upstream_ulp_exceeds || c->upstream_relative_exceeds ? "different" : "same");
     free(name);

@@ -214,6 +214,10 @@ static void add_judgement(buffer *out, const report_tensor *tensor)
     add_flips(out, j);
     add_statistics(out, j);
     add_detection(out, tensor);
+    if (tensor->repeats)
+        buffer_line(out, 4, "repeated",
+                    "%d captures of the same input, rel-L2 between them up to %.3g",
+                    tensor->repeats, tensor->repeat_spread);
     buffer_line(out, 4, "assumed",
                 "dots within %g * 2^-24 * sum|a b|, silu within %d step in %.3g %% of its values",
                 j->dot_slack, j->silu_slack, 100 * j->silu_slack_rate);
