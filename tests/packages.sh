@@ -19,7 +19,7 @@ need_packages() {
         $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >/dev/null
 }
 
-build_packages="gcc libc6-dev meson ninja-build pkg-config libopenblas-dev zlib1g-dev"
+build_packages="gcc libc6-dev meson ninja-build pkg-config libopenblas-dev zlib1g-dev libyaml-dev"
 test_packages="libcmocka-dev python3"
 all_packages="g++ clang valgrind qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross
     gcc-s390x-linux-gnu libc6-dev-s390x-cross python3-venv"
