@@ -67,7 +67,8 @@ static fp8moe_status add_setting(case_file *out, case_layer *layer, const yaml_n
         if (*at == '_') *at = '-';
     const option_id id = options_of_command(layer->given.command, spelling);
     free(spelling);
-    if (id == OPTION_COUNT || id == OPTION_HELP || id == OPTION_FORMAT || id == OPTION_OUTPUT)
+    if (strchr(entry->key, '-') || id == OPTION_COUNT || id == OPTION_HELP || id == OPTION_FORMAT ||
+        id == OPTION_OUTPUT)
         return yaml_fail(entry, err, "unknown key '%s'", entry->key);
     if (options_is_list(id)) return add_list(out, layer, id, entry, err);
     if (options_value(&layer->given, id)) return yaml_expect(entry, YAML_TEXT, entry->key, err);

@@ -61,7 +61,7 @@ static fp8moe_status compare_pair(const pair *p, const char *name_a, const char 
     report_tensor *tensor = report_add_tensor(out, name_b, &b);
     tensor->comparison = comparison;
     tensor->policy = policies_of(&p->policies, name_b);
-    CLI_TRY(policy_is_blind(&tensor->policy, &a, &p->options, &tensor->blind, err));
+    CLI_TRY(policy_look(&tensor->policy, &a, &p->options, &tensor->sight, err));
     decide_tensor(tensor);
     return FP8MOE_OK;
 }
@@ -140,7 +140,8 @@ const cli_command command_compare = {
         "Under the strict policy two tensors are the same when non-finite elements agree, at "
         "least 99 % of the elements that are not zero on both sides are identical and none is "
         "both more than 2 bf16 steps and more than 1e-6 of its row's largest magnitude away. "
-        "Whatever the policy, a pass that a 2 % gain error would have got too is inconclusive.",
+        "A pass under a looser bar that an output 50 % off, or all zeros, would have got too is "
+        "inconclusive.",
     .example = "fp8moe compare layer.safetensors:stock layer.safetensors:custom",
     .run = compare,
 };

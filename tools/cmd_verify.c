@@ -231,11 +231,11 @@ static void add_run_notes(verify_job *job, const fp8moe_recipe *recipe,
 static bool equal_tensors(const fp8moe_tensor *a, const fp8moe_tensor *b, fp8moe_error *err)
 {
     fp8moe_comparison c;
-    fp8moe_compare_options options;
+    fp8moe_compare_options comparing;
     if (!fp8moe_tensor_present(a) || !fp8moe_tensor_present(b))
         return fp8moe_tensor_present(a) == fp8moe_tensor_present(b);
-    fp8moe_compare_options_default(&options);
-    return fp8moe_compare(a, b, &options, &c, err) == FP8MOE_OK &&
+    fp8moe_compare_options_default(&comparing);
+    return fp8moe_compare(a, b, &comparing, &c, err) == FP8MOE_OK &&
            c.different + c.nonfinite_differs == 0;
 }
 
@@ -296,7 +296,7 @@ static fp8moe_status judge_output(verify_job *job, judged_output *output, report
     if (st == FP8MOE_OK && tensor->judgement.axis[0])
         st = fp8moe_compare(&computed, dumped, &job->options, &tensor->comparison, err);
     if (st == FP8MOE_OK && tensor->policy.rule != POLICY_STRICT)
-        st = policy_is_blind(&tensor->policy, &computed, &job->options, &tensor->blind, err);
+        st = policy_look(&tensor->policy, &computed, &job->options, &tensor->sight, err);
     output->computed = values;
     return st;
 }
@@ -428,7 +428,7 @@ static fp8moe_status judge_pair_alone(verify_job *job, fp8moe_error *err)
         err,
         fp8moe_compare(&pair[1].tensor, &pair[0].tensor, &job->options, &tensor->comparison, err),
         path));
-    CLI_TRY(policy_is_blind(&tensor->policy, &pair[1].tensor, &job->options, &tensor->blind, err));
+    CLI_TRY(policy_look(&tensor->policy, &pair[1].tensor, &job->options, &tensor->sight, err));
     decide_tensor(tensor);
     report_add_note(job->report, "no inputs: custom is held against stock, neither is recomputed");
     report_judge_dump(job->report);

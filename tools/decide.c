@@ -94,13 +94,12 @@ static void add_miss(const report_tensor *tensor, buffer *out)
 static void decide_by_policy(report_tensor *tensor, const char *other, buffer *out)
 {
     const bool passes = policy_passes(&tensor->policy, &tensor->comparison);
+    const bool blind = policy_is_blind(&tensor->policy, &tensor->sight);
     char *name = policy_name(&tensor->policy);
-    tensor->verdict = !passes         ? VERDICT_DIFFERENT
-                      : tensor->blind ? VERDICT_INCONCLUSIVE
-                                      : VERDICT_SAME;
-    if (passes && tensor->blind) {
+    tensor->verdict = !passes ? VERDICT_DIFFERENT : blind ? VERDICT_INCONCLUSIVE : VERDICT_SAME;
+    if (passes && blind) {
         buffer_format(
-            out, "%s passes policy %s, but so would every value 2 %% off: the check sees nothing",
+            out, "%s passes policy %s, but so would all zeros, or values half or twice as large",
             tensor->name, name);
     } else {
         buffer_format(out, "%s %s %s", tensor->name, passes ? "is the same as" : "differs from",

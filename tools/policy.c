@@ -1,9 +1,8 @@
 #include "policy.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define PLANTED_GAIN 0.02
 
 /* False for what is no policy. */
 static bool parse_policy(const char *text, policy *out)
@@ -103,7 +102,16 @@ bool policy_passes(const policy *p, const fp8moe_comparison *comparison)
     return fp8moe_comparison_same(comparison);
 }
 
-/* The tensor with every value times `factor`; F64, rounded to bf16 where it held bf16 numbers. */
+static const double gains[] = {0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5};
+
+bool policy_is_blind(const policy *p, const policy_sight *sight)
+{
+    const double needed = p->rule == POLICY_STRICT ? 0.02 : 0.5;
+    return !sight->zero || sight->gain_down > needed || sight->gain_up > needed;
+}
+
+/* Whether the tensor with every value times `factor`, rounded to bf16 where it holds bf16 numbers,
+ * passes. */
 static fp8moe_status passes_scaled(const policy *p, const fp8moe_tensor *expected, double factor,
                                    const fp8moe_compare_options *comparing, double *values,
                                    bool *out, fp8moe_error *err)
@@ -121,15 +129,32 @@ static fp8moe_status passes_scaled(const policy *p, const fp8moe_tensor *expecte
     return FP8MOE_OK;
 }
 
-fp8moe_status policy_is_blind(const policy *p, const fp8moe_tensor *expected,
-                              const fp8moe_compare_options *comparing, bool *out, fp8moe_error *err)
+/* The smallest gain of one direction that fails. */
+static fp8moe_status find_gain(const policy *p, const fp8moe_tensor *expected, double sign,
+                               const fp8moe_compare_options *comparing, double *values, double *out,
+                               fp8moe_error *err)
+{
+    *out = INFINITY;
+    for (size_t i = 0; i < sizeof gains / sizeof *gains; i++) {
+        bool passes;
+        CLI_TRY(passes_scaled(p, expected, 1 + sign * gains[i], comparing, values, &passes, err));
+        if (passes) continue;
+        *out = gains[i];
+        return FP8MOE_OK;
+    }
+    return FP8MOE_OK;
+}
+
+fp8moe_status policy_look(const policy *p, const fp8moe_tensor *expected,
+                          const fp8moe_compare_options *comparing, policy_sight *out,
+                          fp8moe_error *err)
 {
     double *values = cli_allocate((size_t)fp8moe_tensor_count(expected) * sizeof *values);
-    bool up = false, down = false;
-    fp8moe_status st = passes_scaled(p, expected, 1 + PLANTED_GAIN, comparing, values, &up, err);
-    if (st == FP8MOE_OK)
-        st = passes_scaled(p, expected, 1 - PLANTED_GAIN, comparing, values, &down, err);
+    bool passes = true;
+    fp8moe_status st = find_gain(p, expected, -1, comparing, values, &out->gain_down, err);
+    if (st == FP8MOE_OK) st = find_gain(p, expected, 1, comparing, values, &out->gain_up, err);
+    if (st == FP8MOE_OK) st = passes_scaled(p, expected, 0, comparing, values, &passes, err);
+    out->zero = !passes;
     free(values);
-    *out = up || down;
     return st;
 }

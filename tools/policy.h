@@ -37,12 +37,19 @@ char *policy_name(const policy *p);
 /* Whether the bar is kept. */
 bool policy_passes(const policy *p, const fp8moe_comparison *comparison);
 
-/*
- * Whether the bar would have passed an error nobody wants: `expected` with every value 2 % larger,
- * and 2 % smaller, in its own dtype. A pass under such a bar says nothing.
- */
-fp8moe_status policy_is_blind(const policy *p, const fp8moe_tensor *expected,
-                              const fp8moe_compare_options *comparing, bool *out,
-                              fp8moe_error *err);
+/* The smallest faults a bar would have failed; infinity where it passes them all. */
+typedef struct policy_sight {
+    double gain_down, gain_up; /* uniform gain errors, e.g. 0.3 */
+    bool zero;                 /* an output of nothing but zeros */
+} policy_sight;
+
+/* Whether a pass under the bar says anything: strictly a 2 % gain error must fail, under a looser
+ * bar at least one of 50 %, and zeros under both. */
+bool policy_is_blind(const policy *p, const policy_sight *sight);
+
+/* Hold planted faults of `expected`, in its own dtype, to the bar. */
+fp8moe_status policy_look(const policy *p, const fp8moe_tensor *expected,
+                          const fp8moe_compare_options *comparing, policy_sight *out,
+                          fp8moe_error *err);
 
 #endif

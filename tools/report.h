@@ -52,7 +52,7 @@ typedef struct report_tensor {
     int repeats;          /* captures of the same input held against this one */
     double repeat_spread; /* the largest rel-L2 between them: the device's own noise */
     policy policy;
-    bool blind;                   /* the policy would have passed a 2 % gain error too */
+    policy_sight sight;           /* of the policy, where it decided: what it would have failed */
     report_candidate *candidates; /* of auto, best first, then the unfit */
     size_t candidate_count;
 } report_tensor;

@@ -300,7 +300,11 @@ static void emit_policy(emitter *json, const report_tensor *tensor)
     const fp8moe_comparison *c = &tensor->comparison;
     char *name = policy_name(&tensor->policy);
     emit_text(json, "policy", name);
-    emit_boolean(json, "policy_blind", tensor->blind);
+    emit_object(json, "policy_sees");
+    emit_number(json, "gain_down", tensor->sight.gain_down);
+    emit_number(json, "gain_up", tensor->sight.gain_up);
+    emit_boolean(json, "zero", tensor->sight.zero);
+    emit_end_counted(json);
     emit_integer(json, "repeats", tensor->repeats);
     emit_number(json, "repeat_spread", tensor->repeat_spread);
     emit_text(json, "upstream_verdict",

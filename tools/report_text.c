@@ -223,6 +223,19 @@ static void add_judgement(buffer *out, const report_tensor *tensor)
                 j->dot_slack, j->silu_slack, 100 * j->silu_slack_rate);
 }
 
+/* What the bar that decided would have failed. */
+static void add_sight(buffer *out, const report_tensor *tensor)
+{
+    buffer words = {0};
+    if (tensor->judged && tensor->policy.rule == POLICY_STRICT) return;
+    buffer_add(&words, "gain errors from ");
+    add_gain(&words, "-", tensor->sight.gain_down);
+    add_gain(&words, " and +", tensor->sight.gain_up);
+    buffer_format(&words, "; all zeros: %s", seen_text(tensor->sight.zero));
+    buffer_line(out, 4, "bar sees", "%s", words.data);
+    buffer_free(&words);
+}
+
 static void add_tensor(buffer *out, const report_tensor *tensor)
 {
     const fp8moe_comparison *c = &tensor->comparison;
@@ -237,6 +250,7 @@ static void add_tensor(buffer *out, const report_tensor *tensor)
         (long long)c->identical, (long long)(c->count - c->padding), 100 * c->identical_share,
         (long long)c->different, (long long)c->beyond, (long long)c->padding);
     add_nonfinite(out, c);
+    add_sight(out, tensor);
     add_distances(out, c);
     add_worst(out, c);
 }
