@@ -55,7 +55,7 @@ double interval_step(fp8moe_precision precision, double value, int steps)
     if (value != value) return value;
     if (precision == FP8MOE_ROUND_F64 || precision == FP8MOE_ROUND_NONE)
         return step_f64(value, steps);
-    return step_f32(value, (int64_t)steps << dropped_bits(precision));
+    return step_f32(value, steps * (INT64_C(1) << dropped_bits(precision)));
 }
 
 interval interval_widen(fp8moe_precision precision, interval x, int steps)
