@@ -34,9 +34,8 @@ static fp8moe_status check_expert(const fp8moe_preparation *how, const fp8moe_ex
         const matrix *const m = &out->part[i];
         if (m->weight.dtype != FP8MOE_DTYPE_F8_E4M3 || m->kind == SCALE_ABSENT)
             return fail(
-                err, FP8MOE_ERR_DTYPE,
-                "%s weights are used as they are: only FP8 weights with scales are prepared",
-                fp8moe_dtype_name(m->weight.dtype));
+                err, FP8MOE_ERR_DTYPE, "only FP8 weights with scales are prepared, these are %s%s",
+                fp8moe_dtype_name(m->weight.dtype), m->kind == SCALE_ABSENT ? " without" : "");
     }
     return FP8MOE_OK;
 }

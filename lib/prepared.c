@@ -9,10 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- ways to make a row's scale ---- */
+/* ---- ways to make a row's scale ----
+ *
+ * A product with f32(1/max), rounded to bf16, is no way of its own: 8-bit numbers over 15 or 7 come
+ * nowhere near enough to a tie of bf16 for it to differ from the quotient. */
 
 enum { SCALE_MAX, SCALE_EPSILON, SCALE_DIVISION, SCALE_HALVING, SCALE_AXES };
-enum { DIVIDE_NEAREST, DIVIDE_DOWN, DIVIDE_BY_BF16, DIVIDE_BY_F32, DIVIDE_F32 };
+enum { DIVIDE_NEAREST, DIVIDE_DOWN, DIVIDE_BY_BF16, DIVIDE_F32 };
 enum { HALVED, NOT_HALVED };
 
 #define VALUE(text, what)                                                                          \
@@ -30,11 +33,10 @@ static const fp8moe_prepared_axis scale_axes[SCALE_AXES] = {
                 VALUE("f32", "amax + 1e-8 is kept in f32"),
                 VALUE("none", "nothing is added to amax")}},
     {.name = "division",
-     .value_count = 5,
+     .value_count = 4,
      .values = {VALUE("nearest", "the bf16 number nearest to the quotient"),
                 VALUE("down", "the quotient cut off to bf16"),
                 VALUE("reciprocal-bf16", "a product with 1/max rounded to bf16"),
-                VALUE("reciprocal-f32", "a product with 1/max rounded to f32, rounded to bf16"),
                 VALUE("f32", "the quotient in f32")}},
     {.name = "halving",
      .value_count = 2,
@@ -60,8 +62,6 @@ static double divide(size_t how, double value, double divisor)
         return cut_bf16(value / divisor);
     case DIVIDE_BY_BF16:
         return round_bf16(value * round_bf16(1 / divisor));
-    case DIVIDE_BY_F32:
-        return round_bf16(round_f32(value * round_f32(1 / divisor)));
     default:
         return round_f32(value / divisor);
     }
@@ -197,9 +197,10 @@ typedef struct judging {
     int64_t count;
     const fp8moe_prepared_options *options;
     tensor_of_rows tensors[2];
-    int64_t rows, columns;       /* all rows; most columns of one */
-    float (*amax)[2];            /* [rows] halved, not halved */
-    const fp8moe_target *target; /* of the codes: what saturates where */
+    int64_t rows, columns; /* all rows; most columns of one */
+    float (*amax)[2];      /* [rows] halved, not halved */
+    const fp8moe_target
+        *target; /* ocp: a row's scale keeps its codes below 240 where that counts */
     const fp8moe_prepared_way *code_way;
     fp8moe_target loaders[2]; /* halving, not halving */
     weight_reader readers[2];
@@ -532,7 +533,7 @@ static void judge_codes(judging *j, fp8moe_prepared_report *out)
     fp8moe_prepared_question *const q = &out->codes;
     const int threads = j->options->threads;
     const size_t max = out->scales.ways[0].value[SCALE_MAX];
-    j->target = fp8moe_target_find(fp8_max[max] == 240 ? "gaudi2" : "ocp");
+    j->target = fp8moe_target_find("ocp");
     ask(q, code_axes, CODE_AXES);
     parallel_for(threads, min_i64(j->rows, SAMPLED_ROWS), try_ways, j);
     for (int worker = 0; worker < threads; worker++) {

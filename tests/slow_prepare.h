@@ -11,14 +11,14 @@ typedef struct slow_device {
     double fp8_max;
     bool halves;
     enum { EPSILON_BF16, EPSILON_F32, EPSILON_NONE } epsilon;
-    enum { DIVISION_NEAREST, DIVISION_DOWN, DIVISION_BF16, DIVISION_F32, DIVISION_KEPT } division;
+    enum { DIVISION_NEAREST, DIVISION_DOWN, DIVISION_BF16, DIVISION_KEPT } division;
     enum { INVERSE_NEAREST, INVERSE_DOWN, INVERSE_F32, INVERSE_NONE } inverse;
     bool product_f32;
 } slow_device;
 
 static inline double slow_signed(const slow_format *format, double value)
 {
-    return value < 0 ? -slow_round(format, -value) : slow_round(format, value);
+    return copysign(slow_round(format, fabs(value)), value);
 }
 
 static inline double slow_bf16_of(double value)
@@ -81,8 +81,6 @@ static inline double slow_prepared_scale(const made_model *m, const slow_device 
         return slow_bf16_down(raised / d->fp8_max);
     case DIVISION_BF16:
         return slow_bf16_of(raised * slow_bf16_of(1 / d->fp8_max));
-    case DIVISION_F32:
-        return slow_bf16_of(slow_f32_of(raised * slow_f32_of(1 / d->fp8_max)));
     case DIVISION_KEPT:
         break;
     }
@@ -104,7 +102,7 @@ static inline uint8_t slow_prepared_code(const made_model *m, const slow_device 
     const double scaled = d->product_f32 ? slow_f32_of(exact) : slow_bf16_of(exact);
     const uint32_t code = slow_encode(format, fabs(scaled));
     return (uint8_t)((code < format->finite_codes ? code : format->finite_codes - 1) |
-                     (scaled < 0 || (scaled == 0 && signbit(x)) ? 0x80 : 0));
+                     (signbit(scaled) ? 0x80 : 0));
 }
 
 #endif

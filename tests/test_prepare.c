@@ -58,10 +58,22 @@ static const made_model models[] = {
      .experts = 2,
      .hidden = 12,
      .inter = 12,
-     .block_rows = 128,
-     .block_cols = 128,
+     .block_rows = 4,
+     .block_cols = 4,
      .shards = 1,
      .seed = 25},
+    {.prefix = "model.layers.0.mlp.",
+     .scale_suffix = "_scale_inv",
+     .scale_dtype = FP8MOE_DTYPE_F32,
+     .naming = MADE_JOINED,
+     .scale = MADE_SCALE_BLOCK_THROUGH,
+     .experts = 2,
+     .hidden = 16,
+     .inter = 12,
+     .block_rows = 8,
+     .block_cols = 4,
+     .shards = 1,
+     .seed = 26},
 };
 
 static const struct {
@@ -240,39 +252,50 @@ static void expect_loaded(const made_model *m, const slow_device *d, const fp8mo
         }
 }
 
+/* Whether the loaded tensors of a rank can have scale grids of their own. */
+static bool has_own_grid(const made_model *m, const fp8moe_ranks *ranks)
+{
+    const int64_t first = ranks->tp_rank * m->inter / ranks->tp_size;
+    const int64_t up = m->scale == MADE_SCALE_BLOCK_THROUGH ? m->inter + first : first;
+    if (m->scale != MADE_SCALE_BLOCK && m->scale != MADE_SCALE_BLOCK_THROUGH) return true;
+    return first % m->block_rows == 0 && up % m->block_rows == 0 && first % m->block_cols == 0;
+}
+
+static void expect_loaded_rank(const made_model *m, fp8moe_checkpoint *model, size_t target,
+                               const fp8moe_ranks *ranks)
+{
+    fp8moe_moe_weights weights = weights_of(model, ranks);
+    const fp8moe_preparation how = {.target = fp8moe_target_find(targets[target].name),
+                                    .from = FP8MOE_WEIGHTS_CHECKPOINT,
+                                    .to = FP8MOE_WEIGHTS_LOADED,
+                                    .block_rows = weights.block_rows,
+                                    .block_cols = weights.block_cols,
+                                    .threads = 2};
+    fp8moe_prepared form;
+    fp8moe_error err;
+    if (has_own_grid(m, ranks)) {
+        filled f = fill(&how, &weights);
+        expect_loaded(m, &targets[target].device, ranks, &f);
+        drop(&f);
+    } else {
+        expect_error(&err,
+                     fp8moe_prepare_form(&how, weights.experts, weights.expert_count, &form, &err),
+                     FP8MOE_ERR_USAGE, "", "", "starts within a scale block");
+    }
+    fp8moe_moe_weights_free(&weights);
+}
+
 static void test_loaded(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT(models); i++) {
         fp8moe_checkpoint *const model = make(&models[i]);
         for (size_t t = 0; t < COUNT(targets); t++)
-            for (int64_t tp = 1; tp <= 3; tp++) {
-                const fp8moe_ranks ranks = {.ep_size = 1, .tp_rank = tp - 1, .tp_size = tp};
-                fp8moe_moe_weights weights = weights_of(model, &ranks);
-                const fp8moe_preparation how = {.target = fp8moe_target_find(targets[t].name),
-                                                .from = FP8MOE_WEIGHTS_CHECKPOINT,
-                                                .to = FP8MOE_WEIGHTS_LOADED,
-                                                .block_rows = weights.block_rows,
-                                                .block_cols = weights.block_cols,
-                                                .threads = 2};
-                fp8moe_prepared form;
-                fp8moe_error err;
-                const fp8moe_status status =
-                    fp8moe_prepare_form(&how, weights.experts, weights.expert_count, &form, &err);
-                if (weights.splits_blocks && tp > 1 &&
-                    (tp - 1) * (models[i].inter / tp) % models[i].block_rows != 0) {
-                    assert_int_equal(status, FP8MOE_ERR_USAGE);
-                    assert_non_null(strstr(err.message, "starts within a scale block"));
-                } else if (status == FP8MOE_OK) {
-                    filled f = fill(&how, &weights);
-                    expect_loaded(&models[i], &targets[t].device, &ranks, &f);
-                    drop(&f);
-                } else {
-                    assert_true(weights.splits_blocks);
-                    assert_int_equal(status, FP8MOE_ERR_USAGE);
+            for (int64_t tp = 1; tp <= 4; tp++)
+                for (int64_t rank = 0; rank < tp; rank++) {
+                    const fp8moe_ranks ranks = {.ep_size = 1, .tp_rank = rank, .tp_size = tp};
+                    expect_loaded_rank(&models[i], model, t, &ranks);
                 }
-                fp8moe_moe_weights_free(&weights);
-            }
         fp8moe_checkpoint_close(model);
     }
 }
@@ -301,8 +324,11 @@ static void test_loaded_is_not_halved_twice(void **state)
             finite &= (made_code(m, 0, MADE_GATE, row, c) & 0x7F) < 0x78;
         if (!finite) continue;
         asked++;
-        assert_true((double)f.w13_scale[row] ==
-                    slow_prepared_scale(m, &no_loader, 0, MADE_GATE, row, 0, m->hidden));
+        const double scale = slow_prepared_scale(m, &no_loader, 0, MADE_GATE, row, 0, m->hidden);
+        assert_true((double)f.w13_scale[row] == scale);
+        for (int64_t c = 0; c < m->hidden; c++)
+            assert_int_equal(f.w13[row * m->hidden + c],
+                             slow_prepared_code(m, &no_loader, scale, 0, MADE_GATE, row, c));
     }
     assert_true(asked > 5);
     drop(&f);
@@ -348,9 +374,21 @@ static void test_refused(void **state)
     expect_error(&err, fp8moe_prepare_form(&how, weights.experts, 0, &form, &err), FP8MOE_ERR_SHAPE,
                  "", "", "no experts");
     expect_error(&err, fp8moe_prepare_form(&how, unquantised.experts, 2, &form, &err),
-                 FP8MOE_ERR_DTYPE, "", "", "BF16 weights are used as they are");
+                 FP8MOE_ERR_DTYPE, "", "", "these are BF16 without");
     static const float one = 1;
-    weights.experts[2].up.scale = fp8moe_tensor_view(&one, FP8MOE_DTYPE_F32, 0, NULL);
+    const fp8moe_tensor number = fp8moe_tensor_view(&one, FP8MOE_DTYPE_F32, 0, NULL);
+    const fp8moe_tensor grid = weights.experts[0].up.scale;
+    unquantised.experts[0].gate.scale = number;
+    expect_error(&err, fp8moe_prepare_form(&how, unquantised.experts, 1, &form, &err),
+                 FP8MOE_ERR_DTYPE, "", "", "these are BF16");
+    weights.experts[0].up.scale = number; /* other than its gate */
+    expect_error(&err, fp8moe_prepare_form(&how, weights.experts, 1, &form, &err), FP8MOE_ERR_SHAPE,
+                 "", "", "expert 0 has other scales");
+    weights.experts[0].up.scale = (fp8moe_tensor){0};
+    expect_error(&err, fp8moe_prepare_form(&how, weights.experts, 1, &form, &err), FP8MOE_ERR_DTYPE,
+                 "", "", "these are F8_E4M3 without");
+    weights.experts[0].up.scale = grid;
+    weights.experts[2].down.scale = number;
     expect_error(&err, fp8moe_prepare_form(&how, weights.experts, 4, &form, &err), FP8MOE_ERR_SHAPE,
                  "", "", "expert 2 has other scales than expert 0");
     weights.experts[1].down.weight = fp8moe_tensor_slice(&weights.experts[1].down.weight, 1, 0, 3);

@@ -56,8 +56,8 @@ FP8MOE_API fp8moe_status fp8moe_prepare_experts(const fp8moe_preparation *how,
 /* ---- dumped prepared weights ---- */
 
 #define FP8MOE_PREPARED_AXES 4
-#define FP8MOE_PREPARED_VALUES 5
-#define FP8MOE_PREPARED_WAYS 64
+#define FP8MOE_PREPARED_VALUES 4
+#define FP8MOE_PREPARED_WAYS 48
 #define FP8MOE_PREPARED_WORST 10
 
 /** A choice within one axis. */
