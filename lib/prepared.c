@@ -77,17 +77,20 @@ static double scale_under(const fp8moe_prepared_way *way, const float amax[2])
     return divide(way->value[SCALE_DIVISION], raised, fp8_max[way->value[SCALE_MAX]]);
 }
 
-/* ---- ways to make a row's codes from its scale ---- */
+/* ---- ways to make a row's codes from its scale ----
+ *
+ * Dividing by the scale is no way of its own either: quotients of two 8-bit numbers keep away from
+ * the ties of bf16 and E4M3 by more than an f32 inverse is off. */
 
 enum { CODE_INVERSE, CODE_PRODUCT, CODE_HALVING, CODE_AXES };
-enum { INVERSE_NEAREST, INVERSE_DOWN, INVERSE_F32, INVERSE_NONE };
+enum { INVERSE_NEAREST, INVERSE_DOWN, INVERSE_F32 };
 
 static const fp8moe_prepared_axis code_axes[CODE_AXES] = {
     {.name = "inverse",
-     .value_count = 4,
+     .value_count = 3,
      .values = {VALUE("nearest", "the bf16 number nearest to 1/scale"),
-                VALUE("down", "1/scale cut off to bf16"), VALUE("f32", "1/scale in f32"),
-                VALUE("division", "no inverse: values are divided by the scale")}},
+                VALUE("down", "1/scale cut off to bf16"),
+                VALUE("f32", "1/scale in f32, or a division")}},
     {.name = "product",
      .value_count = 2,
      .values = {VALUE("bf16", "scaled values are rounded to bf16 before E4M3"),
@@ -116,12 +119,7 @@ static void codes_under(const fp8moe_prepared_way *way, const fp8moe_target *tar
 {
     const fp8moe_precision product =
         way->value[CODE_PRODUCT] ? FP8MOE_ROUND_F32 : FP8MOE_ROUND_BF16;
-    const size_t inverse = way->value[CODE_INVERSE];
-    if (inverse == INVERSE_NONE)
-        for (int64_t i = 0; i < n; i++)
-            codes[i] = e4m3_encode(target, round_to(product, x[i] / scale));
-    else
-        quant_codes(target, product, invert(inverse, scale), x, n, codes);
+    quant_codes(target, product, invert(way->value[CODE_INVERSE], scale), x, n, codes);
 }
 
 /* ---- questions ---- */
@@ -376,11 +374,10 @@ static bool same_number(double a, double b)
     return a == b || (a != a && b != b);
 }
 
-/* bf16 steps from b to a, both not negative; far away for a NaN on one side. */
+/* bf16 steps from b to a, both not negative; a NaN lies beyond Inf. */
 static int64_t steps_between(double a, double b)
 {
     if (same_number(a, b)) return 0;
-    if (a != a || b != b) return INT64_MAX;
     const int64_t steps = (int64_t)f64_to_bf16(a) - (int64_t)f64_to_bf16(b);
     return steps ? steps : a > b ? 1 : -1;
 }

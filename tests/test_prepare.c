@@ -378,7 +378,8 @@ static void test_refused(void **state)
     static const float one = 1;
     const fp8moe_tensor number = fp8moe_tensor_view(&one, FP8MOE_DTYPE_F32, 0, NULL);
     const fp8moe_tensor grid = weights.experts[0].up.scale;
-    unquantised.experts[0].gate.scale = number;
+    unquantised.experts[0].gate.scale = unquantised.experts[0].up.scale = number;
+    unquantised.experts[0].down.scale = number;
     expect_error(&err, fp8moe_prepare_form(&how, unquantised.experts, 1, &form, &err),
                  FP8MOE_ERR_DTYPE, "", "", "these are BF16");
     weights.experts[0].up.scale = number; /* other than its gate */
