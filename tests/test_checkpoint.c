@@ -961,6 +961,69 @@ static void test_layers_are_found_by_number(void **state)
     fp8moe_checkpoint_close(none);
 }
 
+/* ---- the router ---- */
+
+/* Logits against plain sums, which are exact here: short numbers of few columns. A bf16 router
+ * rounds them to bf16, an f32 one does not. */
+static void test_router_logits(void **state)
+{
+    enum { TOKENS = 3, EXPERTS = 5, HIDDEN = 37 };
+    static float x[TOKENS * HIDDEN], w[EXPERTS * HIDDEN];
+    uint16_t half[EXPERTS * HIDDEN];
+    const int64_t xs[3] = {1, TOKENS, HIDDEN}, ws[2] = {EXPERTS, HIDDEN};
+    int rounded = 0;
+    (void)state;
+    for (int i = 0; i < TOKENS * HIDDEN; i++)
+        x[i] = (float)made_router(&models[0], 1, i);
+    for (int i = 0; i < EXPERTS * HIDDEN; i++) {
+        w[i] = (float)made_router(&models[0], 2, i);
+        half[i] = (uint16_t)(slow_encode(&slow_bf16, fabs((double)w[i])) | (w[i] < 0 ? 0x8000 : 0));
+    }
+    const fp8moe_tensor hidden = fp8moe_tensor_view(x, FP8MOE_DTYPE_F32, 3, xs),
+                        full = fp8moe_tensor_view(w, FP8MOE_DTYPE_F32, 2, ws),
+                        bf16_router = fp8moe_tensor_view(half, FP8MOE_DTYPE_BF16, 2, ws);
+    float got[TOKENS * EXPERTS], got_bf16[TOKENS * EXPERTS];
+    assert_int_equal(fp8moe_router_logits(&hidden, &full, got, NULL), FP8MOE_OK);
+    assert_int_equal(fp8moe_router_logits(&hidden, &bf16_router, got_bf16, NULL), FP8MOE_OK);
+    for (int t = 0; t < TOKENS; t++)
+        for (int e = 0; e < EXPERTS; e++) {
+            double sum = 0;
+            for (int h = 0; h < HIDDEN; h++)
+                sum += (double)x[t * HIDDEN + h] * (double)w[e * HIDDEN + h];
+            assert_true((double)got[t * EXPERTS + e] == sum);
+            const double magnitude = slow_round(&slow_bf16, fabs(sum));
+            assert_true((double)got_bf16[t * EXPERTS + e] == (sum < 0 ? -magnitude : magnitude));
+            rounded += magnitude != fabs(sum);
+        }
+    assert_true(rounded > 5);
+    fp8moe_error err;
+    const fp8moe_tensor narrow = fp8moe_tensor_slice(&full, 1, 0, HIDDEN - 1),
+                        row = fp8moe_tensor_at(&full, 0);
+    /* the sum is f32 first: just above a tie of bf16 becomes the tie */
+    static const float two[2] = {1 + 0x1p-8f, 0x1p-30f};
+    static const uint16_t ones[2] = {0x3F80, 0x3F80};
+    static const int64_t pair[2] = {1, 2};
+    const fp8moe_tensor near_tie = fp8moe_tensor_view(two, FP8MOE_DTYPE_F32, 2, pair);
+    const fp8moe_tensor sum_router = fp8moe_tensor_view(ones, FP8MOE_DTYPE_BF16, 2, pair);
+    assert_int_equal(fp8moe_router_logits(&near_tie, &sum_router, got, NULL), FP8MOE_OK);
+    assert_true(got[0] == 1);
+    fp8moe_tensor deep = full;
+    deep.rank = 3;
+    deep.shape[2] = 1;
+    expect_error(&err, fp8moe_router_logits(&hidden, &deep, got, &err), FP8MOE_ERR_SHAPE, "", "",
+                 "a router of [5, 37, 1]");
+    fp8moe_tensor codes = full;
+    codes.dtype = FP8MOE_DTYPE_F8_E4M3;
+    expect_error(&err, fp8moe_router_logits(&hidden, &narrow, got, &err), FP8MOE_ERR_SHAPE, "", "",
+                 "a router of [5, 36]");
+    expect_error(&err, fp8moe_router_logits(&hidden, &row, got, &err), FP8MOE_ERR_SHAPE, "", "",
+                 "a router of [37]");
+    expect_error(&err, fp8moe_router_logits(&hidden, &codes, got, &err), FP8MOE_ERR_DTYPE, "", "",
+                 "not from F32 and F8_E4M3");
+    expect_error(&err, fp8moe_router_logits(&codes, &full, got, &err), FP8MOE_ERR_DTYPE, "", "",
+                 "not from F8_E4M3");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -976,6 +1039,7 @@ int main(void)
         cmocka_unit_test(test_experts_that_do_not_fit),
         cmocka_unit_test(test_a_weight_by_name),
         cmocka_unit_test(test_a_single_fused_expert),
+        cmocka_unit_test(test_router_logits),
         cmocka_unit_test(test_views_stay),
         cmocka_unit_test(test_layers_are_found_by_number),
     };

@@ -188,6 +188,20 @@ FP8MOE_API fp8moe_status fp8moe_checkpoint_moe(fp8moe_checkpoint *checkpoint, si
 /** Free the array of experts; a zeroed struct is allowed. */
 FP8MOE_API void fp8moe_moe_weights_free(fp8moe_moe_weights *weights);
 
+/**
+ * Logits of a router whose inputs were dumped without them: [T, E] dots, rounded to f32 and, unless
+ * the router's weight is F32, to bf16. The device sums in another order, so logits near each other
+ * may change places: ids that were dumped are worth more.
+ *
+ * @param hidden_states [..., H]
+ * @param router        [E, H]
+ * @param logits        room for T * E numbers
+ * @return OK; SHAPE, DTYPE, NOMEM
+ */
+FP8MOE_API fp8moe_status fp8moe_router_logits(const fp8moe_tensor *hidden_states,
+                                              const fp8moe_tensor *router, float *logits,
+                                              fp8moe_error *err);
+
 #ifdef __cplusplus
 }
 #endif
