@@ -477,6 +477,98 @@ static void test_public_names(void **state)
     assert_false(fp8moe_isa_present("avx3"));
 }
 
+/* ---- a BLAS that is not to be trusted ---- */
+
+#if defined(FP8MOE_HAVE_BLAS)
+
+#include <cblas.h>
+
+typedef enum blas_fault {
+    BLAS_AS_IT_IS,
+    BLAS_ROUNDS_SUMS,        /* as one that splits operands or re-associates does */
+    BLAS_MULTIPLIES_OLD,     /* beta = 0 times what stood there: K01 */
+    BLAS_RETURNS_NO_COLUMNS, /* leaves the output where n is 0: K03 */
+    BLAS_NEGATES_ZEROS
+} blas_fault;
+
+static blas_fault blas_has; /* the linker sends cblas_dgemm() here */
+
+typedef enum CBLAS_ORDER order;
+typedef enum CBLAS_TRANSPOSE transpose;
+
+void __real_cblas_dgemm(order o, transpose ta, transpose tb, blasint m, blasint n, blasint k,
+                        double alpha, const double *a, blasint lda, const double *b, blasint ldb,
+                        double beta, double *c, blasint ldc);
+void __wrap_cblas_dgemm(order o, transpose ta, transpose tb, blasint m, blasint n, blasint k,
+                        double alpha, const double *a, blasint lda, const double *b, blasint ldb,
+                        double beta, double *c, blasint ldc);
+
+static double spoilt(double value, double before)
+{
+    switch (blas_has) {
+    case BLAS_ROUNDS_SUMS: return (double)(float)value;
+    case BLAS_MULTIPLIES_OLD: return value + 0 * before;
+    case BLAS_NEGATES_ZEROS: return value == 0 ? -0.0 : value;
+    case BLAS_RETURNS_NO_COLUMNS:
+    case BLAS_AS_IT_IS: break;
+    }
+    return value;
+}
+
+void __wrap_cblas_dgemm(order o, transpose ta, transpose tb, blasint m, blasint n, blasint k,
+                        double alpha, const double *a, blasint lda, const double *b, blasint ldb,
+                        double beta, double *c, blasint ldc)
+{
+    const size_t size = (size_t)(m * ldc) * sizeof *c;
+    double *const before = malloc(size + 1);
+    if (!before) abort();
+    if (k == 0 && blas_has == BLAS_RETURNS_NO_COLUMNS) goto done;
+    for (blasint i = 0; i < m; i++)
+        memcpy(before + i * ldc, c + i * ldc, (size_t)n * sizeof *c);
+    __real_cblas_dgemm(o, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+    for (blasint i = 0; i < m; i++)
+        for (blasint j = 0; j < n; j++) c[i * ldc + j] = spoilt(c[i * ldc + j], before[i * ldc + j]);
+done:
+    free(before);
+}
+
+static void test_blas_is_used_where_it_is_built_in(void **state)
+{
+    (void)state;
+    assert_true(kernels_named("portable", true).dot_exact !=
+                kernels_named("portable", false).dot_exact);
+}
+
+static void test_canary_refuses_an_inexact_blas(void **state)
+{
+    static const blas_fault faults[] = {BLAS_ROUNDS_SUMS, BLAS_MULTIPLIES_OLD};
+    (void)state;
+    for (size_t i = 0; i < COUNT(faults); i++) {
+        blas_has = faults[i];
+        const kernels k = kernels_named("portable", true);
+        blas_has = BLAS_AS_IT_IS;
+        assert_true(k.dot_exact == kernels_named("portable", false).dot_exact);
+    }
+}
+
+static void test_odd_zeros_of_a_blas_do_not_show(void **state)
+{
+    (void)state;
+    const kernels k = kernels_named("portable", true);
+    const double a[2] = {1, 1}, w[2] = {1, -1}, want = 0;
+    double got = 7;
+    blas_has = BLAS_NEGATES_ZEROS;
+    k.dot_exact(&got, 1, a, 1, w, 1, 2);
+    assert_memory_equal(&got, &want, sizeof want);
+    got = 7;
+    blas_has = BLAS_RETURNS_NO_COLUMNS;
+    k.dot_exact(&got, 1, a, 1, w, 1, 0);
+    blas_has = BLAS_AS_IT_IS;
+    assert_memory_equal(&got, &want, sizeof want);
+}
+
+#endif
+
 /* ---- --bench ---- */
 
 #define BENCH_BYTES ((size_t)256 << 20)
@@ -570,6 +662,11 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_decode_reads_any_table),
         cmocka_unit_test(test_names_cap_the_instruction_set),
         cmocka_unit_test(test_public_names),
+#if defined(FP8MOE_HAVE_BLAS)
+        cmocka_unit_test(test_blas_is_used_where_it_is_built_in),
+        cmocka_unit_test(test_canary_refuses_an_inexact_blas),
+        cmocka_unit_test(test_odd_zeros_of_a_blas_do_not_show),
+#endif
     };
     find_variants();
     if (argc > 1 && !strcmp(argv[1], "--bench")) return bench();
