@@ -529,6 +529,9 @@ def make_calls():
     refused('names-dotted-path', pickled(b'\x8c\x05torch\x8c\x0dserialization\x93', 4), b'\x93', 'torch.serialization')
     refused('names-with-control-characters', pickled(name_of('o\x1b[2Js', 'sy\0stem')), 2, 'o?[2Js.sy?stem')
     refused('names-very-long', pickled(name_of('m' * 300, 'x')), 2, 'm' * 159)
+    packed = pickled(name_of('os', 'system'))
+    row('calls-os-system-deflated.pt', archive(zip_entry('x/data.pkl', packed, deflated(packed))), 'unsupported', -1, '',
+        'the pickle names os.system, which is none of what a file of tensors needs: nothing was run')
     pt('instance-opcode', pickled(b'(ios\nsystem\n'), 3, '', 'pickle opcode 0x69, which no writer of tensors uses',
        'unsupported')
     pt('extension-opcode', pickled(b'\x82\x01'), 2, '', 'pickle opcode 0x82, which no writer of tensors uses', 'unsupported')
@@ -574,6 +577,7 @@ def make_machines():
     pt('pickle-sets-item-of-list', pickled(b']K\1K\2s'), 7, '', 'the pickle sets an item of what is no dictionary')
     pt('pickle-key-without-value', pickled(b'}(K\1u'), 6, '', 'a dictionary of the pickle has a key without a value')
     pt('pickle-recalls-nothing', pickled(b'h\0'), 2, '', 'the pickle recalls a value it never remembered')
+    pt('pickle-recall-cut-off', pickled(b'Nq\0h')[:-1], 5, '', ends)
     pt('pickle-recalls-gap', pickled(b'Nq\2h\1'), 5, '', 'the pickle recalls a value it never remembered')
     pt('pickle-remembers-at-4-billion', pickled(b'Nr\xff\xff\xff\xff'), 3, '',
        'the pickle remembers a value under an absurd number')
@@ -809,6 +813,8 @@ def make_legal_npy():
         legal(name + '.npy', npy_bytes(header(descr, (3,)), struct.pack(code, *values)), (name, dtype, (3,), values))
     odd = "{ \"shape\" :(2L ,3L,) ,'fortran_order' : False,\n 'descr':\"<f4\" , }\n"
     legal('header-spelled-oddly.npy', npy_bytes(odd, little), ('header-spelled-oddly', 'F32', (2, 3), numbers_of))
+    eight = (1, 1, 1, 1, 1, 1, 2, 3)
+    legal('dimensions-8.npy', npy_bytes(header('<f4', eight), little), ('dimensions-8', 'F32', eight, numbers_of))
     legal('scalar.npy', npy_bytes(header('<f4', ()), struct.pack('<f', 5.0)), ('scalar', 'F32', (), [5.0]))
 
 

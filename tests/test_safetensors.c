@@ -141,6 +141,11 @@ static void test_legal_layouts(void **state)
     assert_int_equal(fp8moe_dump_offset(dump, 2) + 2, fp8moe_dump_offset(dump, 0));
     assert_true(fp8moe_dump_owns(dump, s.data));
     assert_false(fp8moe_dump_owns(dump, data));
+    const int64_t file_size = fp8moe_dump_offset(dump, 3) + 2;
+    const uint8_t *const start = (const uint8_t *)s.data - fp8moe_dump_offset(dump, 0);
+    assert_true(fp8moe_dump_owns(dump, start));
+    assert_true(fp8moe_dump_owns(dump, start + file_size - 1));
+    assert_false(fp8moe_dump_owns(dump, start + file_size));
     fp8moe_dump_close(dump);
 }
 
@@ -323,16 +328,22 @@ static void test_other_dtype_of_same_width(void **state)
 
 /* ---- writing ---- */
 
+/* Long enough for a header length of two bytes. */
+#define LONG_TEXT                                                                                  \
+    "\xC3\xA9 "                                                                                    \
+    "0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890"  \
+    " 0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890"
+
 static void test_written_bytes(void **state)
 {
     static const uint8_t codes[6] = {1, 2, 3, 4, 5, 6};
     static const uint8_t f16_little[4] = {0x00, 0x3C, 0x00, 0xC0}; /* 1, -2 */
     static const int64_t shape[2] = {2, 3}, two[1] = {2};
     static const char header[] =
-        "{\"__metadata__\":{\"a\\\"\\\\\":\"x\\u000ay\",\"z\":\"\xC3\xA9\"},"
+        "{\"__metadata__\":{\"a\\\"\\\\\":\"x\\u000ay\",\"z\":\"" LONG_TEXT "\"},"
         "\"w\":{\"dtype\":\"F8_E4M3\",\"shape\":[3,2],\"data_offsets\":[0,6]},"
         "\"b\":{\"dtype\":\"F16\",\"shape\":[2],\"data_offsets\":[6,10]}}";
-    const fp8moe_metadata metadata[] = {{"a\"\\", "x\ny"}, {"z", "\xC3\xA9"}};
+    const fp8moe_metadata metadata[] = {{"a\"\\", "x\ny"}, {"z", LONG_TEXT}};
     fp8moe_named_tensor items[2] = {
         {"w", fp8moe_tensor_view(codes, FP8MOE_DTYPE_F8_E4M3, 2, shape)},
         {"b", fp8moe_tensor_view(f16_little, FP8MOE_DTYPE_F16, 1, two)}};

@@ -84,6 +84,19 @@ static void test_peek(void **state)
 
 #ifdef FP8MOE_HAVE_ZLIB
 
+/* Packed bytes have no place of their own in the file, and are not unpacked before they are asked
+ * for. */
+static void test_deflated_array(void **state)
+{
+    static const double values[] = {1, 2};
+    fp8moe_dump *const dump = open_ok("data/legal/deflated.npz", "npz");
+    (void)state;
+    assert_int_equal(fp8moe_dump_offset(dump, 0), -1);
+    assert_null(fp8moe_dump_info(dump, 0).data);
+    expect_tensor(dump, "a", FP8MOE_DTYPE_F32, "[2]", values, 2);
+    fp8moe_dump_close(dump);
+}
+
 enum { ASKERS = 8 };
 
 typedef struct question {
@@ -122,11 +135,10 @@ static void test_content_from_threads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_entries),
-        cmocka_unit_test(test_crc),
+        cmocka_unit_test(test_entries),        cmocka_unit_test(test_crc),
         cmocka_unit_test(test_peek),
 #ifdef FP8MOE_HAVE_ZLIB
-        cmocka_unit_test(test_content_from_threads),
+        cmocka_unit_test(test_deflated_array), cmocka_unit_test(test_content_from_threads),
 #endif
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
