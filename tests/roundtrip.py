@@ -27,12 +27,27 @@ RANDOM = np.random.default_rng(7)
 done = collections.Counter()
 
 NUMPY = {
-    'BOOL': np.bool_, 'U8': np.uint8, 'I8': np.int8, 'U16': np.uint16, 'I16': np.int16, 'U32': np.uint32, 'I32': np.int32,
-    'U64': np.uint64, 'I64': np.int64, 'F16': np.float16, 'F32': np.float32, 'F64': np.float64, 'C64': np.complex64,
+    'BOOL': np.bool_,
+    'U8': np.uint8,
+    'I8': np.int8,
+    'U16': np.uint16,
+    'I16': np.int16,
+    'U32': np.uint32,
+    'I32': np.int32,
+    'U64': np.uint64,
+    'I64': np.int64,
+    'F16': np.float16,
+    'F32': np.float32,
+    'F64': np.float64,
+    'C64': np.complex64,
 }
 ML_DTYPES = {
-    'F8_E4M3': ml_dtypes.float8_e4m3fn, 'F8_E4M3FNUZ': ml_dtypes.float8_e4m3fnuz, 'F8_E5M2': ml_dtypes.float8_e5m2,
-    'F8_E5M2FNUZ': ml_dtypes.float8_e5m2fnuz, 'F8_E8M0': ml_dtypes.float8_e8m0fnu, 'BF16': ml_dtypes.bfloat16,
+    'F8_E4M3': ml_dtypes.float8_e4m3fn,
+    'F8_E4M3FNUZ': ml_dtypes.float8_e4m3fnuz,
+    'F8_E5M2': ml_dtypes.float8_e5m2,
+    'F8_E5M2FNUZ': ml_dtypes.float8_e5m2fnuz,
+    'F8_E8M0': ml_dtypes.float8_e8m0fnu,
+    'BF16': ml_dtypes.bfloat16,
 }
 
 
@@ -54,7 +69,10 @@ def check(writer, path, want, *options, metadata=None):
     status, lines = run(path, *options)
     got = {line.split('\t')[0]: line.split('\t')[1:] for line in lines if not line.startswith('=')}
     pairs = dict(line[1:].split('\t') for line in lines if line.startswith('='))
-    expected = {name: [dtype, str(list(shape)), fingerprint(dtype, shape, data)] for name, (dtype, shape, data) in want.items()}
+    expected = {
+        name: [dtype, str(list(shape)), fingerprint(dtype, shape, data)]
+        for name, (dtype, shape, data) in want.items()
+    }
     if status or got != expected or (metadata is not None and pairs != metadata):
         sys.exit(f'{writer}: {path.name} {options}: status {status}\n got {got} {pairs}\nwant {expected} {metadata}')
     done[writer] += len(want)
@@ -76,7 +94,7 @@ def values(dtype, shape):
     return np.frombuffer(RANDOM.bytes(count), dtype).reshape(shape)
 
 
-SHAPES = [(), (1,), (5,), (0, 3), (3, 0), (4, 6), (2, 3, 5), (1, 2, 1, 3, 2)]
+SHAPES = [(), (1, ), (5, ), (0, 3), (3, 0), (4, 6), (2, 3, 5), (1, 2, 1, 3, 2)]
 
 
 def layouts(array):
@@ -105,9 +123,11 @@ def numpy_part():
         with open(path, 'wb') as file:
             np.lib.format.write_array(file, array, version)
         check('numpy.save', path, {'version': ('F32', (3, 4), little_bytes(array))})
-    for name, array, words in (('object', np.array([{}]), 'object array'), ('text', np.array(['a']), 'an array of text'),
-                               ('struct', np.zeros(2, [('a', 'f4'), ('b', 'i2')]), 'structured array'),
-                               ('long', np.zeros(2, np.longdouble), 'is not read'), ('c16', np.zeros(2, complex), 'is not read')):
+    for name, array, words in (('object', np.array([{}]), 'object array'), ('text', np.array(['a']),
+                                                                            'an array of text'),
+                               ('struct', np.zeros(2, [('a', 'f4'), ('b', 'i2')]),
+                                'structured array'), ('long', np.zeros(2, np.longdouble),
+                                                      'is not read'), ('c16', np.zeros(2, complex), 'is not read')):
         path = FOLDER / f'{name}.npy'
         np.save(path, array, allow_pickle=True)
         refuse('numpy.save', path, words)
@@ -117,7 +137,7 @@ def npz_part():
     arrays = {f'{dtype}{i}': values(kind, shape) for dtype, kind in NUMPY.items() for i, shape in enumerate(SHAPES)}
     arrays['fortran'] = np.asfortranarray(values(np.float64, (40, 30)))
     arrays['zeros'] = np.zeros((300, 1000), np.float32)
-    arrays['folder/name \u00fc'] = values(np.int16, (7,))
+    arrays['folder/name \u00fc'] = values(np.int16, (7, ))
     names = {np.dtype(kind): dtype for dtype, kind in NUMPY.items()}
     want = {name: (names[array.dtype], array.shape, little_bytes(array)) for name, array in arrays.items()}
     for writer in (np.savez, np.savez_compressed):
@@ -152,7 +172,11 @@ def ml_dtypes_part():
 def safetensors_part():
     kinds = {**NUMPY, **ML_DTYPES}
     path = FOLDER / 'all.safetensors'
-    arrays = {f'{dtype}{i}': (dtype, values(kind, shape)) for dtype, kind in kinds.items() for i, shape in enumerate(SHAPES)}
+    arrays = {
+        f'{dtype}{i}': (dtype, values(kind, shape))
+        for dtype, kind in kinds.items()
+        for i, shape in enumerate(SHAPES)
+    }
     want = {name: (dtype, array.shape, array.tobytes()) for name, (dtype, array) in arrays.items()}
     header, data = {'__metadata__': {'who': 'me \u00fc'}}, b''
     for name, (dtype, shape, content) in want.items():
@@ -179,10 +203,12 @@ def written_part(path, want):
         for shape in SHAPES:
             for array in layouts(values(kind, shape)):
                 np.save(FOLDER / 'x.npy', array)
-                check('written', FOLDER / 'x.npy', {'x': (dtype, array.shape, little_bytes(array))}, '--write', str(path))
+                check('written', FOLDER / 'x.npy', {'x': (dtype, array.shape, little_bytes(array))}, '--write',
+                      str(path))
                 content = path.read_bytes()
                 (name, item), = safetensors.deserialize(content)
-                if (name, item['dtype'], list(item['shape']), bytes(item['data'])) != ('x', dtype, list(array.shape), little_bytes(array)):
+                if (name, item['dtype'], list(item['shape']), bytes(item['data'])) != ('x', dtype, list(array.shape),
+                                                                                       little_bytes(array)):
                     sys.exit(f'written {dtype} {array.shape} is read as {item}')
                 if int.from_bytes(content[:8], 'little') % 8:
                     sys.exit('the header is not padded to 8 bytes')
@@ -193,15 +219,28 @@ def written_part(path, want):
 
 # ---- torch ----
 
+
 def torch_part():
     try:
         import torch
     except ImportError:
         print('SKIPPED: the torch part, torch is not installed in this environment')
         return
-    names = {torch.bool: 'BOOL', torch.uint8: 'U8', torch.int8: 'I8', torch.int16: 'I16', torch.int32: 'I32', torch.int64: 'I64',
-             torch.float16: 'F16', torch.bfloat16: 'BF16', torch.float32: 'F32', torch.float64: 'F64', torch.complex64: 'C64',
-             torch.float8_e4m3fn: 'F8_E4M3', torch.float8_e5m2: 'F8_E5M2'}
+    names = {
+        torch.bool: 'BOOL',
+        torch.uint8: 'U8',
+        torch.int8: 'I8',
+        torch.int16: 'I16',
+        torch.int32: 'I32',
+        torch.int64: 'I64',
+        torch.float16: 'F16',
+        torch.bfloat16: 'BF16',
+        torch.float32: 'F32',
+        torch.float64: 'F64',
+        torch.complex64: 'C64',
+        torch.float8_e4m3fn: 'F8_E4M3',
+        torch.float8_e5m2: 'F8_E5M2'
+    }
     for extra, dtype in (('uint16', 'U16'), ('uint32', 'U32'), ('uint64', 'U64'), ('float8_e4m3fnuz', 'F8_E4M3FNUZ'),
                          ('float8_e5m2fnuz', 'F8_E5M2FNUZ'), ('float8_e8m0fnu', 'F8_E8M0')):
         if hasattr(torch, extra):
@@ -209,7 +248,7 @@ def torch_part():
 
     def tensor(dtype, shape):
         size = torch.empty((), dtype=dtype).element_size()
-        array = values(np.bool_ if dtype == torch.bool else np.uint8, (int(np.prod(shape)) * size,))
+        array = values(np.bool_ if dtype == torch.bool else np.uint8, (int(np.prod(shape)) * size, ))
         return torch.from_numpy(array.copy()).view(dtype).reshape(shape)
 
     def elements(t):
@@ -226,9 +265,18 @@ def torch_part():
     for protocol in (2, 3, 4, 5):
         for dtype in names:
             base = tensor(dtype, (6, 8))
-            views = {'base': base, 'transposed': base.t(), 'slice': base[1:4, 2:7], 'steps': base[::2, ::3], 'row': base[3],
-                     'scalar': base[2, 5], 'empty': base[:0], 'repeated': base[1].expand(3, 8), 'cube': tensor(dtype, (2, 3, 4)).permute(2, 0, 1),
-                     'own': base.clone()}
+            views = {
+                'base': base,
+                'transposed': base.t(),
+                'slice': base[1:4, 2:7],
+                'steps': base[::2, ::3],
+                'row': base[3],
+                'scalar': base[2, 5],
+                'empty': base[:0],
+                'repeated': base[1].expand(3, 8),
+                'cube': tensor(dtype, (2, 3, 4)).permute(2, 0, 1),
+                'own': base.clone()
+            }
             path = save(views, pickle_protocol=protocol)
             check('torch.save', path, want(views), metadata={})
             check('torch.save', save(base.t(), pickle_protocol=protocol), want({'value': base.t()}))
@@ -239,12 +287,33 @@ def torch_part():
 
 def nested_part(torch, save, want, tensor, protocol):
     weight = torch.nn.Parameter(tensor(torch.float32, (3, 2)))
-    carrying = torch.nn.Parameter(tensor(torch.bfloat16, (2,)), requires_grad=False)
+    carrying = torch.nn.Parameter(tensor(torch.bfloat16, (2, )), requires_grad=False)
     carrying.loader = 'some attribute'
     linear = torch.nn.Linear(4, 3)
-    value = {'layer': [weight, {'x': carrying}], 'list': (weight, 1, 'text'), 'state': linear.state_dict(), 'T': 16, 'rank': -1,
-             'share': 0.1, 'name': 'm\u00fc', 'on': True, 'none': None, 'size': torch.Size([2, 3]), 'dtype': torch.float8_e4m3fn, 5: weight}
-    tensors = {'layer.0': weight, 'layer.1.x': carrying, 'list.0': weight, 'state.weight': linear.weight, 'state.bias': linear.bias, '5': weight}
+    value = {
+        'layer': [weight, {
+            'x': carrying
+        }],
+        'list': (weight, 1, 'text'),
+        'state': linear.state_dict(),
+        'T': 16,
+        'rank': -1,
+        'share': 0.1,
+        'name': 'm\u00fc',
+        'on': True,
+        'none': None,
+        'size': torch.Size([2, 3]),
+        'dtype': torch.float8_e4m3fn,
+        5: weight
+    }
+    tensors = {
+        'layer.0': weight,
+        'layer.1.x': carrying,
+        'list.0': weight,
+        'state.weight': linear.weight,
+        'state.bias': linear.bias,
+        '5': weight
+    }
     pairs = {'T': '16', 'rank': '-1', 'share': '0.1', 'name': 'm\u00fc', 'on': 'true'}
     check('torch.save', save(value, pickle_protocol=protocol), want(tensors), metadata=pairs)
 
@@ -255,14 +324,25 @@ def nested_part(torch, save, want, tensor, protocol):
 
         def __reduce__(self):
             return self.made_of
+
     t, half = tensor(torch.int32, (3, 5)), tensor(torch.bfloat16, (4, 3))
     half = torch.where(half.isnan(), torch.zeros_like(half), half)
     utils = torch._utils
-    value = {'cpu': Saved(utils._rebuild_device_tensor_from_cpu_tensor, t, t.dtype, 'hpu:0', False),
-             'numpy': Saved(utils._rebuild_device_tensor_from_numpy, t.numpy(), t.dtype, 'hpu:0', False),
-             'fortran': Saved(utils._rebuild_device_tensor_from_numpy, t.t().numpy(), t.dtype, 'hpu:0', False),
-             'bf16': Saved(utils._rebuild_device_tensor_from_numpy, half.float().numpy(), half.dtype, 'hpu:0', False)}
-    check('torch.save', save(value, pickle_protocol=protocol), want({'cpu': t, 'numpy': t, 'fortran': t.t(), 'bf16': half}))
+    value = {
+        'cpu': Saved(utils._rebuild_device_tensor_from_cpu_tensor, t, t.dtype, 'hpu:0', False),
+        'numpy': Saved(utils._rebuild_device_tensor_from_numpy, t.numpy(), t.dtype, 'hpu:0', False),
+        'fortran': Saved(utils._rebuild_device_tensor_from_numpy,
+                         t.t().numpy(), t.dtype, 'hpu:0', False),
+        'bf16': Saved(utils._rebuild_device_tensor_from_numpy,
+                      half.float().numpy(), half.dtype, 'hpu:0', False)
+    }
+    check('torch.save', save(value, pickle_protocol=protocol),
+          want({
+              'cpu': t,
+              'numpy': t,
+              'fortran': t.t(),
+              'bf16': half
+          }))
 
 
 def torch_safetensors_part(torch, names, tensor, want):
