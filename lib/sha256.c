@@ -34,22 +34,21 @@ static void expand(const uint8_t block[64], uint32_t w[64])
 
 static void compress(uint32_t state[8], const uint8_t block[64])
 {
-    uint32_t w[64], v[8];
+    uint32_t w[64];
+    uint32_t a = state[0], b = state[1], c = state[2], d = state[3];
+    uint32_t e = state[4], f = state[5], g = state[6], h = state[7];
     expand(block, w);
-    memcpy(v, state, sizeof v);
     for (int t = 0; t < 64; t++) {
-        const uint32_t a = v[0], e = v[4];
-        const uint32_t choose = (e & v[5]) ^ (~e & v[6]);
-        const uint32_t majority = (a & v[1]) ^ (a & v[2]) ^ (v[1] & v[2]);
-        const uint32_t t1 = v[7] + (rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25)) + choose +
-                            round_constants[t] + w[t];
+        const uint32_t choose = g ^ (e & (f ^ g)), majority = (a & b) | (c & (a | b));
+        const uint32_t t1 =
+            h + (rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25)) + choose + round_constants[t] + w[t];
         const uint32_t t2 = (rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22)) + majority;
-        memmove(v + 1, v, 7 * sizeof v[0]);
-        v[4] += t1;
-        v[0] = t1 + t2;
+        h = g, g = f, f = e, e = d + t1;
+        d = c, c = b, b = a, a = t1 + t2;
     }
+    const uint32_t add[8] = {a, b, c, d, e, f, g, h};
     for (int i = 0; i < 8; i++)
-        state[i] += v[i];
+        state[i] += add[i];
 }
 
 void sha256_start(sha256 *hash)
