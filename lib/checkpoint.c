@@ -209,6 +209,10 @@ static fp8moe_status no_layer(const fp8moe_checkpoint *c, int64_t number, fp8moe
     if (!c->layer_count)
         return fail(err, FP8MOE_ERR_NOT_FOUND,
                     "no tensor's name holds \"experts\": this model has no mixture of experts");
+    if (lowest == highest)
+        return fail(err, FP8MOE_ERR_NOT_FOUND,
+                    "layer %" PRId64 " has no experts; the only layer with experts is %" PRId64,
+                    number, lowest);
     return fail(err, FP8MOE_ERR_NOT_FOUND,
                 "layer %" PRId64 " has no experts; there are %zu layers with experts, from %" PRId64
                 " to %" PRId64,

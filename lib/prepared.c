@@ -213,7 +213,7 @@ static fp8moe_status check_part(const fp8moe_weight *w, int64_t rows, int64_t co
 {
     TRY(matrix_check(w, rows, cols, o->block_rows, o->block_cols, name, out, err));
     if (matrix_is_blockwise(out) && out->weight.dtype == FP8MOE_DTYPE_F8_E4M3) return FP8MOE_OK;
-    return fail(err, FP8MOE_ERR_USAGE,
+    return fail(err, FP8MOE_ERR_UNSUPPORTED,
                 "preparing computes row scales only from FP8 weights with block scales, which "
                 "these are not");
 }

@@ -489,7 +489,7 @@ static void test_refused(void **state)
     (void)state;
     judged j = open_model(&plain), r = open_model(&rows);
     imitated dump = imitate(&plain, &device);
-    expect_error(&err, judge(&r, &dump.views, &err), FP8MOE_ERR_USAGE, "", "",
+    expect_error(&err, judge(&r, &dump.views, &err), FP8MOE_ERR_UNSUPPORTED, "", "",
                  "preparing computes row scales only from FP8 weights with block scales");
     fp8moe_prepared views = dump.views;
     views.w13_scale = absent;
@@ -534,7 +534,7 @@ static void test_refused(void **state)
         &err, fp8moe_prepared_judge(&dump.views, j.weights.experts, 0, &j.options, &j.report, &err),
         FP8MOE_ERR_SHAPE, "", "", "no experts");
     j.weights.experts[0].gate.weight.dtype = FP8MOE_DTYPE_BF16;
-    expect_error(&err, judge(&j, &dump.views, &err), FP8MOE_ERR_USAGE, "", "",
+    expect_error(&err, judge(&j, &dump.views, &err), FP8MOE_ERR_UNSUPPORTED, "", "",
                  "only from FP8 weights with block scales");
     drop(&dump);
     close_model(&j);

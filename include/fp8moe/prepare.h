@@ -129,8 +129,8 @@ typedef struct fp8moe_prepared_options {
  * @param dumped   w13_scale, w2_scale or both ([..., 1] is read too), each with its codes or
  * without
  * @param experts  at stage checkpoint, of the same rank
- * @return OK; NOT_FOUND (no scales, or codes without theirs); SHAPE; DTYPE; USAGE (weights that
- * have one scale a row already: nothing was computed); NOMEM
+ * @return OK; NOT_FOUND (no scales, or codes without theirs); SHAPE; DTYPE; UNSUPPORTED (weights
+ * that have one scale a row already: nothing was computed); NOMEM
  */
 FP8MOE_API fp8moe_status fp8moe_prepared_judge(const fp8moe_prepared *dumped,
                                                const fp8moe_expert *experts, int64_t count,
