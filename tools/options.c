@@ -12,10 +12,12 @@ typedef enum option_kind {
 } option_kind;
 
 /* Commands that run a layer, and all that print a report. */
-#define LAYER "verify run lint init"
+#define LAYER "verify run lint init ranks"
 #define ROUTERS LAYER " route"
-#define READERS "verify compare run inspect lint init route"
-#define REPORTS "verify compare run inspect lint init synth recipes doctor gate route status log"
+#define READERS "verify compare run inspect lint init ranks route"
+#define REPORTS                                                                                    \
+    "verify compare run inspect lint init ranks prepare synth recipes doctor gate route status "   \
+    "log"
 
 static const struct option_row {
     const char *spelling;
@@ -26,23 +28,33 @@ static const struct option_row {
 } rows[OPTION_COUNT] = {
     [OPTION_OP] = {"--op", KIND_VALUE, "moe|linear", LAYER,
                    "what the dump holds (else seen from its weights)"},
-    [OPTION_TARGET] = {"--target", KIND_VALUE, "gaudi2|gaudi3|ocp", LAYER " synth",
+    [OPTION_TARGET] = {"--target", KIND_VALUE, "gaudi2|gaudi3|ocp", LAYER " synth prepare",
                        "device whose E4M3 and scale arithmetic is emulated; never assumed"},
     [OPTION_RECIPE] =
         {"--recipe", KIND_VALUE, "NAME|auto", LAYER " synth",
          "where the path rounds, see 'fp8moe recipes'; auto tries every one that fits"},
     [OPTION_WEIGHTS_STAGE] = {"--weights-stage", KIND_VALUE, "checkpoint|loaded|prepared",
-                              LAYER " synth",
+                              LAYER " synth prepare",
                               "what was done to the weights before they were dumped"},
     [OPTION_TOP_K] = {"--top-k", KIND_VALUE, "K", ROUTERS " gate", "experts a token"},
     [OPTION_NUM_EXPERTS] = {"--num-experts", KIND_VALUE, "E", ROUTERS " gate",
                             "experts of the model"},
     [OPTION_LOCAL_NUM_EXPERTS] = {"--local-num-experts", KIND_VALUE, "E_LOCAL", ROUTERS " gate",
                                   "experts of this rank"},
-    [OPTION_EP_RANK] = {"--ep-rank", KIND_VALUE, "RANK", ROUTERS,
+    [OPTION_EP_RANK] = {"--ep-rank", KIND_VALUE, "RANK", ROUTERS " prepare",
                         "rank in the expert-parallel group"},
-    [OPTION_EP_SIZE] = {"--ep-size", KIND_VALUE, "RANKS", ROUTERS " gate",
+    [OPTION_EP_SIZE] = {"--ep-size", KIND_VALUE, "RANKS", ROUTERS " gate prepare",
                         "ranks of the expert-parallel group"},
+    [OPTION_TP_RANK] = {"--tp-rank", KIND_VALUE, "RANK", LAYER " prepare",
+                        "rank in the tensor-parallel group, whose slice --weights takes"},
+    [OPTION_TP_SIZE] = {"--tp-size", KIND_VALUE, "RANKS", LAYER " prepare",
+                        "ranks of the tensor-parallel group"},
+    [OPTION_WEIGHTS] = {"--weights", KIND_VALUE, "FOLDER", LAYER " prepare",
+                        "a Hugging Face model folder that holds the dump's weights"},
+    [OPTION_LAYER] = {"--layer", KIND_VALUE, "N", LAYER " prepare inspect",
+                      "layer of the model folder (else the dump's metadata \"layer\")"},
+    [OPTION_PREP] = {"--prep", KIND_FLAG, NULL, "verify",
+                     "hold dumped prepared weights against --weights: which arithmetic made them?"},
     [OPTION_RENORMALIZE] = {"--renormalize", KIND_SWITCH, NULL, ROUTERS " synth",
                             "whether the K router weights are divided by their sum"},
     [OPTION_SCORING_FUNC] = {"--scoring-func", KIND_VALUE, "NAME", ROUTERS " synth",
@@ -75,6 +87,8 @@ static const struct option_row {
                      "judge these token rows only, from A to B inclusive"},
     [OPTION_REPEAT] = {"--repeat", KIND_LIST, "DUMP", "verify",
                        "the same input captured again: its spread is the device's own noise"},
+    [OPTION_REDUCED] = {"--reduced", KIND_VALUE, "FILE", "ranks",
+                        "the output behind the reduction over the ranks"},
     [OPTION_INCONCLUSIVE] = {"--inconclusive", KIND_VALUE, "fail|pass", "verify compare",
                              "exit 1 or 0 instead of 4 where nothing could be concluded"},
     [OPTION_WORST_CASE] = {"--worst-case", KIND_FLAG, NULL, "verify",
@@ -87,7 +101,7 @@ static const struct option_row {
     [OPTION_SEED] = {"--seed", KIND_VALUE, "N", "synth", "start of the random numbers (default 1)"},
     [OPTION_NOISE] = {"--noise", KIND_VALUE, "N", "synth",
                       "sum f32 dots of the output in a random order, as a device may"},
-    [OPTION_THREADS] = {"--threads", KIND_VALUE, "N", LAYER " synth",
+    [OPTION_THREADS] = {"--threads", KIND_VALUE, "N", LAYER " synth prepare",
                         "workers (default: all processors); no bit depends on it"},
     [OPTION_ISA] = {"--isa", KIND_VALUE, "portable|avx2|avx512|amx|neon|all", LAYER " synth",
                     "highest instruction set to use; no bit depends on it"},
@@ -119,7 +133,7 @@ static const struct option_row {
     [OPTION_FORMAT] = {"--format", KIND_VALUE, "text|json", REPORTS,
                        "form of the report (default text)"},
     [OPTION_OUTPUT] = {"-o", KIND_VALUE, "FILE", REPORTS,
-                       "where the report goes; for run and synth: where the tensors go"},
+                       "where the report goes; for run, synth and prepare: where the tensors go"},
     [OPTION_HELP] = {"--help", KIND_FLAG, NULL, REPORTS, "this help"},
 };
 
