@@ -82,3 +82,9 @@ What a file holds.
     values         amax 4.65625, 1 NaN, 2 Inf, 0 zero, 0 % below 2^-10
   output [2, 64] U16
     values         amax 49173, 0 NaN, 0 Inf, 0 zero, 0 % below 2^-10
+
+What unscaled E4M3 reads as 0 ends below 2^-10: 2^-10 itself, and more, is not counted.
+
+  $ edit_dump a.safetensors c.safetensors 'set:hidden_states[0]=7f3a803ac03a'
+  $ fp8moe inspect c.safetensors --tensor hidden_states --format json > inspect.json; query inspect.json tensors.0.below_resolution
+  0.0078125

@@ -64,3 +64,19 @@ A stage the dump holds is compared by name; its share does not decide the verdic
   $ fp8moe verify wrong.safetensors
   fp8moe: wrong.safetensors: tensor 'act_codes': [3, 64], but this stage is [3, 2, 32]
   [3]
+
+Blocks of many tokens are compared and written in their places, whatever the leading dimensions.
+
+  $ fp8moe synth --shape T=300,E=4,K=2,H=64,I=32 --recipe stock --target gaudi2 -o m.safetensors > /dev/null
+  $ fp8moe run m.safetensors --stages -o n.safetensors > /dev/null
+  $ join_dumps m.safetensors n.safetensors many.safetensors act_codes up_gate
+  $ edit_dump many.safetensors batched.safetensors shape:hidden_states=3x100x64 shape:output=3x100x64 'set:up_gate[76799]=00'
+  $ fp8moe verify batched.safetensors --format json -o report.json
+  $ query report.json verdict dumps.0.dumped_stages
+  same
+  [{"name": "up_gate", "count": 38400, "padding": 0, "identical": 38399, "identical_share": 0.9999739583333334}, {"name": "act_codes", "count": 19200, "padding": 0, "identical": 19200, "identical_share": 1}]
+  $ fp8moe verify batched.safetensors --from act_codes --format json -o report.json
+  $ query report.json verdict dumps.0.stages_from_dump dumps.0.dumped_stages.count
+  same
+  ["act_codes"]
+  1

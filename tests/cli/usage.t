@@ -101,6 +101,9 @@ Numbers are read strictly: no blanks, no signs, no trailing text, no other base,
   $ fp8moe verify a.safetensors --top-k 4294967298
   fp8moe: --top-k '4294967298': expected a whole number from 1 to 2147483647
   [2]
+  $ fp8moe verify a.safetensors --top-k 18446744073709551618
+  fp8moe: --top-k '18446744073709551618': expected a whole number from 1 to 2147483647
+  [2]
   $ fp8moe verify a.safetensors --top-k 99999999999999999999
   fp8moe: --top-k '99999999999999999999': expected a whole number from 1 to 2147483647
   [2]
