@@ -35,12 +35,12 @@ typedef struct fp8moe_dump fp8moe_dump;
 FP8MOE_API fp8moe_status fp8moe_dump_open(const char *path, fp8moe_dump **out, fp8moe_error *err);
 
 /**
- * Open a file of bare little-endian numbers (format "raw") as one tensor `name` of a dtype and shape, which
- * must take exactly the file's bytes. @return as fp8moe_dump_open(); SHAPE, DTYPE
+ * Open a file of bare little-endian numbers (format "raw") as one tensor `name` of a dtype and
+ * shape, which must take exactly the file's bytes. @return as fp8moe_dump_open(); SHAPE, DTYPE
  */
-FP8MOE_API fp8moe_status fp8moe_dump_open_raw(const char *path, const char *name, fp8moe_dtype dtype,
-                                              int rank, const int64_t *shape, fp8moe_dump **out,
-                                              fp8moe_error *err);
+FP8MOE_API fp8moe_status fp8moe_dump_open_raw(const char *path, const char *name,
+                                              fp8moe_dtype dtype, int rank, const int64_t *shape,
+                                              fp8moe_dump **out, fp8moe_error *err);
 
 /** One file of a group, and the name its only tensor gets. */
 typedef struct fp8moe_group_member {
