@@ -35,24 +35,45 @@ void shuffle_free(shuffle *s)
     s->order = NULL;
 }
 
-static float dot_one(const shuffle *s, const double *a, const double *w, int64_t n)
+#define LANES 8
+#define LARGEST_CHUNK (16 << 4)
+
+/* One chunk of the terms of LANES weight rows, side by side: lanes that wait for no other. */
+static void lay_out(const shuffle *s, const double *w, int64_t rows, int64_t n, int64_t first,
+                    int64_t last, double *out)
 {
-    float total = 0;
-    for (int64_t at = 0; at < n; at += s->chunk) {
-        const int64_t end = min_i64(n, at + s->chunk);
-        float part = 0;
-        for (int64_t i = at; i < end; i++)
-            part = (float)((double)part + a[s->order[i]] * w[s->order[i]]);
-        total += part;
+    for (int64_t i = first; i < last; i++)
+        for (int64_t r = 0; r < LANES; r++)
+            *out++ = r < rows ? w[r * n + s->order[i]] : 0;
+}
+
+/* Adds the chunk's partial sums to the totals in `out`. */
+static void add_chunk(const shuffle *s, const double *a, const double *laid, int64_t first,
+                      int64_t last, int64_t rows, double *out)
+{
+    float part[LANES] = {0};
+    for (int64_t i = first; i < last; i++, laid += LANES) {
+        const double factor = a[s->order[i]];
+        for (int r = 0; r < LANES; r++)
+            part[r] = (float)((double)part[r] + factor * laid[r]);
     }
-    return total;
+    for (int64_t r = 0; r < rows; r++)
+        out[r] = (double)((float)out[r] + part[r]);
 }
 
 void shuffle_dot(const shuffle *s, double *out, int64_t out_stride, const double *a, int64_t a_rows,
                  const double *w, int64_t w_rows, int64_t n)
 {
-    assert(n == s->length);
+    double laid[LARGEST_CHUNK * LANES];
+    assert(n == s->length && s->chunk <= LARGEST_CHUNK);
     for (int64_t i = 0; i < a_rows; i++)
         for (int64_t r = 0; r < w_rows; r++)
-            out[i * out_stride + r] = dot_one(s, a + i * n, w + r * n, n);
+            out[i * out_stride + r] = 0;
+    for (int64_t row = 0; row < w_rows; row += LANES)
+        for (int64_t at = 0; at < n; at += s->chunk) {
+            const int64_t end = min_i64(n, at + s->chunk), rows = min_i64(LANES, w_rows - row);
+            lay_out(s, w + row * n, rows, n, at, end, laid);
+            for (int64_t i = 0; i < a_rows; i++)
+                add_chunk(s, a + i * n, laid, at, end, rows, out + i * out_stride + row);
+        }
 }

@@ -68,7 +68,7 @@ static fp8moe_status add_setting(case_file *out, case_layer *layer, const yaml_n
     const option_id id = options_of_command(layer->given.command, spelling);
     free(spelling);
     if (strchr(entry->key, '-') || id == OPTION_COUNT || id == OPTION_HELP || id == OPTION_FORMAT ||
-        id == OPTION_OUTPUT)
+        id == OPTION_OUTPUT || id == OPTION_PREP)
         return yaml_fail(entry, err, "unknown key '%s'", entry->key);
     if (options_is_list(id)) return add_list(out, layer, id, entry, err);
     if (options_value(&layer->given, id)) return yaml_expect(entry, YAML_TEXT, entry->key, err);
@@ -103,6 +103,17 @@ static fp8moe_status add_files(case_layer *layer, const char *folder, const yaml
     return FP8MOE_OK;
 }
 
+/* A model folder, from the case file's own where it is relative. */
+static fp8moe_status add_weights(case_file *out, case_layer *layer, const char *folder,
+                                 const yaml_node *entry, fp8moe_error *err)
+{
+    CLI_TRY(yaml_expect(entry, YAML_TEXT, "weights", err));
+    if (options_value(&layer->given, OPTION_WEIGHTS)) return FP8MOE_OK;
+    const char *path = keep(out, entry->text[0] == '/' ? cli_copy(entry->text)
+                                                       : cli_text("%s%s", folder, entry->text));
+    return options_add(&layer->given, OPTION_WEIGHTS, path, err);
+}
+
 static fp8moe_status set_expect(case_layer *layer, const yaml_node *entry, fp8moe_error *err)
 {
     static const char *const verdicts[] = {"same", "different", "inconclusive"};
@@ -133,6 +144,8 @@ static fp8moe_status read_keys(case_file *out, case_layer *layer, const char *fo
             layer->name = cli_copy(entry->text);
         } else if (!strcmp(entry->key, "expect")) {
             CLI_TRY(set_expect(layer, entry, err));
+        } else if (!strcmp(entry->key, "weights")) {
+            CLI_TRY(add_weights(out, layer, folder, entry, err));
         } else if (!strcmp(entry->key, "names")) {
             CLI_TRY(add_pairs(out, layer, OPTION_NAME, entry, err));
         } else if (!strcmp(entry->key, "as")) {

@@ -39,8 +39,8 @@ typedef struct cli_command {
 } cli_command;
 
 extern const cli_command command_verify, command_compare, command_run, command_inspect,
-    command_synth, command_recipes, command_doctor, command_lint, command_init, command_ranks, command_prepare, command_gate,
-    command_route, command_status, command_log;
+    command_synth, command_recipes, command_doctor, command_lint, command_init, command_ranks,
+    command_prepare, command_gate, command_route, command_status, command_log;
 
 /* Print `fp8moe: FILE: tensor 'w': sentence (byte N)` on standard error; returns its exit code. */
 cli_exit cli_report_error(const fp8moe_error *err);

@@ -45,7 +45,7 @@ static void add_setting(buffer *out, const settings *all, setting_id id, const c
     const setting *value = &all->value[id];
     if (value->source == SOURCE_UNKNOWN)
         buffer_format(out, "    # %s:  # %s\n", setting_name(id), help);
-    else if (value->source != SOURCE_DEFAULT)
+    else if (value->source != SOURCE_DEFAULT && value->source != SOURCE_MODEL)
         buffer_format(out, "    %s: %s  # %s\n", setting_name(id), value->text,
                       setting_source_name(value->source));
 }
@@ -58,6 +58,24 @@ static void add_outputs(buffer *out, const subject_dump *subject)
                       fp8moe_dump_name(subject->dump, subject->fields.outputs[i].index));
     buffer_add(out, subject->fields.output_count ? "\n" : " none\n");
     if (subject->fields.unused) buffer_format(out, "    # not used: %s\n", subject->fields.unused);
+}
+
+/* A dump without weights needs a model folder. */
+static void add_weights(buffer *out, const subject_dump *subject)
+{
+    const char *folder = options_value(subject->given, OPTION_WEIGHTS);
+    const fp8moe_inputs *in = &subject->fields.inputs;
+    if (folder) {
+        buffer_add(out, "    weights: ");
+        add_path(out, folder, options_value(subject->given, OPTION_OUTPUT));
+        buffer_add(out, "\n");
+        const int64_t number =
+            fp8moe_checkpoint_layer_at(subject->weights.model, subject->weights.layer)->number;
+        if (number >= 0) buffer_format(out, "    layer: %lld\n", (long long)number);
+    } else if (!fp8moe_tensor_present(&in->w13_weight) && !fp8moe_tensor_present(&in->weight)) {
+        buffer_add(out, "    # weights: /models/NAME  # the dump has none: a Hugging Face folder\n"
+                        "    # layer: 0\n");
+    }
 }
 
 static void add_layer(buffer *out, const source *from, const subject_dump *subject, size_t index)
@@ -74,10 +92,7 @@ static void add_layer(buffer *out, const source *from, const subject_dump *subje
         if (id != SETTING_TARGET && id != SETTING_RECIPE && id != SETTING_WEIGHTS_STAGE &&
             settings_has(all, id) && all->value[id].source != SOURCE_UNKNOWN)
             add_setting(out, all, id, "");
-    if (!fp8moe_tensor_present(&subject->fields.inputs.w13_weight) &&
-        !fp8moe_tensor_present(&subject->fields.inputs.weight))
-        buffer_add(out, "    # weights: /models/NAME  # the dump has none: a Hugging Face folder\n "
-                        "   # layer: 0\n");
+    add_weights(out, subject);
     buffer_add(out, "    expect: same\n");
 }
 

@@ -1,5 +1,5 @@
 /* inspect: what a file holds, tensor by tensor. */
-#include "report.h"
+#include "model_commands.h"
 #include "subject.h"
 
 #include <stdlib.h>
@@ -105,6 +105,7 @@ static cli_exit inspect(const options *given)
     fp8moe_error err;
     const report_format *format;
     if (report_format_find(given, &format, &err) != FP8MOE_OK) return cli_report_error(&err);
+    if (model_is_folder(given->operands[0])) return inspect_model(given, format);
     fp8moe_dump *dump = NULL;
     inspected found = {.file = given->operands[0]};
     fp8moe_status st =
@@ -128,13 +129,15 @@ static cli_exit inspect(const options *given)
 
 const cli_command command_inspect = {
     .name = "inspect",
-    .operands = "FILE",
+    .operands = "FILE|FOLDER",
     .min_operands = 1,
     .max_operands = 1,
-    .summary = "list a file's tensors with their range and what is odd about them",
-    .description =
-        "For FP8 tensors the codes are counted by exponent field; codes from 0x78 on are finite in "
-        "OCP E4M3 and not finite on gaudi2.",
+    .summary = "list a file's tensors with their range, or a model folder's layers",
+    .description = "Of a Hugging Face model folder: layers with experts, their names, shapes and "
+                   "quantisation; no "
+                   "data is read.\nFor FP8 tensors the codes are counted by exponent field; codes "
+                   "from 0x78 on are finite in "
+                   "OCP E4M3 and not finite on gaudi2.",
     .example = "fp8moe inspect layer.safetensors --tensor w13_weight",
     .run = inspect,
 };

@@ -2,6 +2,7 @@
 #include "case.h"
 #include "catalog.h"
 #include "decide.h"
+#include "model_commands.h"
 #include "subject.h"
 
 #include <stdio.h>
@@ -359,6 +360,8 @@ static void add_notes(verify_job *job)
                         "hidden_states are F32 with all low halves zero: taken as bf16");
     if (job->subject.fields.unused)
         report_add_note(job->report, "not used: %s", job->subject.fields.unused);
+    for (size_t i = 0; i < job->subject.weights.note_count; i++)
+        report_add_note(job->report, "%s", job->subject.weights.notes[i]);
     if (job->subject.settings.value[SETTING_WEIGHTS_STAGE].source == SOURCE_INFERRED)
         report_add_note(job->report, "weights_stage %s was inferred from the weights",
                         job->subject.settings.value[SETTING_WEIGHTS_STAGE].text);
@@ -557,6 +560,7 @@ static cli_exit verify(const options *given)
     const report_format *format;
     verify_job unused = {0};
     if (report_format_find(given, &format, &err) != FP8MOE_OK) return cli_report_error(&err);
+    if (options_value(given, OPTION_PREP)) return verify_prep(given, format);
     const fp8moe_status st = read_options(given, &unused, &err);
     policies_free(&unused.policies);
     if (st != FP8MOE_OK) return cli_report_error(&err);

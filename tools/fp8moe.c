@@ -7,9 +7,9 @@
 #include <string.h>
 
 static const cli_command *const commands[] = {
-    &command_verify, &command_compare, &command_run,    &command_inspect, &command_lint,
-    &command_init,   &command_ranks,  &command_prepare,   &command_synth,  &command_recipes, &command_doctor,
-    &command_gate,   &command_route,   &command_status, &command_log};
+    &command_verify, &command_compare, &command_run,     &command_inspect, &command_lint,
+    &command_init,   &command_ranks,   &command_prepare, &command_synth,   &command_recipes,
+    &command_doctor, &command_gate,    &command_route,   &command_status,  &command_log};
 
 #define COMMAND_COUNT (sizeof commands / sizeof *commands)
 

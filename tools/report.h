@@ -117,7 +117,7 @@ char *report_stage_name(const report_dump *dump, const report_stage *stage);
 /* Share of a dumped stage's elements, padding apart, that are identical to those computed. */
 double report_stage_share(const report_stage *stage);
 
-/* ---- run and synth: fp8moe.run/1, fp8moe.synth/1 ---- */
+/* ---- run, synth and prepare: fp8moe.run/1, fp8moe.synth/1, fp8moe.prepare/1 ---- */
 
 typedef struct written_tensor {
     char *name;
@@ -127,9 +127,9 @@ typedef struct written_tensor {
 
 typedef struct written {
     const char *command;
-    const char *input; /* the dump that was run, or NULL */
+    const char *input; /* the dump or model folder, or NULL */
     const char *output;
-    const fp8moe_recipe *recipe;
+    const fp8moe_recipe *recipe; /* NULL: nothing was run */
     settings settings;
     written_tensor *tensors;
     size_t tensor_count;
@@ -190,6 +190,8 @@ struct gate_report;
 struct route_report;
 struct upstream_tree;
 struct server_logs;
+struct model_report;
+struct prep_report;
 
 /* How one format prints each kind of data. A new format is one const record in one file. */
 typedef struct report_format {
@@ -203,6 +205,8 @@ typedef struct report_format {
     void (*route)(const struct route_report *data, buffer *out);
     void (*status)(const struct upstream_tree *data, buffer *out);
     void (*log)(const struct server_logs *data, buffer *out);
+    void (*model)(const struct model_report *data, buffer *out);
+    void (*prep)(const struct prep_report *data, buffer *out);
 } report_format;
 
 extern const report_format report_text, report_json;
@@ -215,7 +219,7 @@ fp8moe_status report_format_find(const options *given, const report_format **out
  * cannot be written. */
 cli_exit report_send(const options *given, buffer *out);
 
-/* The same for run and synth, whose -o took the tensors: to standard output. */
+/* The same for run, synth and prepare, whose -o took the tensors: to standard output. */
 cli_exit written_send(const report_format *format, const written *data);
 
 #endif

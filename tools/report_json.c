@@ -2,6 +2,7 @@
  * for byte when the same inputs are judged again. */
 #include "json_out.h"
 #include "report_json.h"
+#include "model_report.h"
 #include "report_upstream.h"
 
 #include <stdio.h>
@@ -453,7 +454,7 @@ static void print_written(const written *data, buffer *out)
     emit_text(&json, "schema", schema);
     if (data->input) emit_text(&json, "file", data->input);
     emit_text(&json, "written", data->output);
-    emit_text(&json, "recipe", data->recipe->name);
+    if (data->recipe) emit_text(&json, "recipe", data->recipe->name);
     json_settings(&json, &data->settings);
     emit_array(&json, "tensors");
     for (size_t i = 0; i < data->tensor_count; i++) {
@@ -604,4 +605,6 @@ const report_format report_json = {.name = "json",
                                    .gate = json_gate,
                                    .route = json_route,
                                    .status = json_status,
-                                   .log = json_logs};
+                                   .log = json_logs,
+                                   .model = json_model,
+                                   .prep = json_prep};

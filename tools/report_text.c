@@ -1,4 +1,5 @@
 /* The report as text for people: verdict first, within CLI_WIDTH columns but for file names. */
+#include "model_report.h"
 #include "report_upstream.h"
 
 #include <stdio.h>
@@ -328,7 +329,8 @@ static void print_report(const report *data, buffer *out)
 
 static void print_written(const written *data, buffer *out)
 {
-    buffer_format(out, "%s: written under recipe %s\n", data->output, data->recipe->name);
+    buffer_format(out, "%s: written%s%s\n", data->output, data->recipe ? " under recipe " : "",
+                  data->recipe ? data->recipe->name : "");
     add_settings(out, &data->settings);
     for (size_t i = 0; i < data->tensor_count; i++) {
         char form[160];
@@ -452,4 +454,6 @@ const report_format report_text = {.name = "text",
                                    .gate = text_gate,
                                    .route = text_route,
                                    .status = text_status,
-                                   .log = text_logs};
+                                   .log = text_logs,
+                                   .model = text_model,
+                                   .prep = text_prep};

@@ -73,6 +73,8 @@ static const struct setting_row {
                                    NULL, 1, NULL, NULL, false},
     [SETTING_EP_RANK] = {"ep_rank", OPTION_EP_RANK, SETTING_INTEGER, "0", 0, NULL, NULL, false},
     [SETTING_EP_SIZE] = {"ep_size", OPTION_EP_SIZE, SETTING_INTEGER, NULL, 1, NULL, NULL, false},
+    [SETTING_TP_RANK] = {"tp_rank", OPTION_TP_RANK, SETTING_INTEGER, NULL, 0, NULL, NULL, false},
+    [SETTING_TP_SIZE] = {"tp_size", OPTION_TP_SIZE, SETTING_INTEGER, NULL, 1, NULL, NULL, false},
     [SETTING_RENORMALIZE] = {"renormalize", OPTION_RENORMALIZE, SETTING_SWITCH, "true", 0, NULL,
                              NULL, false},
     [SETTING_SCORING_FUNC] = {"scoring_func", OPTION_SCORING_FUNC, SETTING_WORD, "softmax", 0,
@@ -90,7 +92,8 @@ static const struct setting_row {
 
 const char *setting_source_name(setting_source source)
 {
-    static const char *const names[] = {NULL, "option", "case", "metadata", "inferred", "default"};
+    static const char *const names[] = {NULL,    "option",   "case",   "metadata",
+                                        "model", "inferred", "default"};
     return names[source];
 }
 
@@ -219,8 +222,14 @@ static bool is_known(const settings *all, setting_id id)
 void settings_fill(settings *all, setting_id id, const char *text, setting_source source)
 {
     setting *value = &all->value[id];
-    if (value->source >= SOURCE_OPTION && value->source <= SOURCE_METADATA) return;
-    if (value->source == SOURCE_INFERRED) return;
+    if (value->source != SOURCE_UNKNOWN && value->source != SOURCE_DEFAULT) return;
+    if (parse(id, text, value)) value->source = source;
+}
+
+void settings_replace(settings *all, setting_id id, const char *text, setting_source source)
+{
+    setting *value = &all->value[id];
+    if (value->source == SOURCE_OPTION || value->source == SOURCE_CASE) return;
     if (parse(id, text, value)) value->source = source;
 }
 

@@ -1,5 +1,5 @@
-/* The settings of a run and where each came from: an option, a case file, the file's metadata, what
- * the tensors show, or a default. */
+/* The settings of a run and where each came from: an option, a case file, the file's metadata, the
+ * model folder, what the tensors show, or a default. */
 #ifndef FP8MOE_TOOLS_SETTINGS_H
 #define FP8MOE_TOOLS_SETTINGS_H
 
@@ -10,6 +10,7 @@ typedef enum setting_source {
     SOURCE_OPTION,
     SOURCE_CASE,
     SOURCE_METADATA,
+    SOURCE_MODEL, /* the model folder of --weights */
     SOURCE_INFERRED,
     SOURCE_DEFAULT
 } setting_source;
@@ -28,6 +29,8 @@ typedef enum setting_id {
     SETTING_LOCAL_NUM_EXPERTS,
     SETTING_EP_RANK,
     SETTING_EP_SIZE,
+    SETTING_TP_RANK,
+    SETTING_TP_SIZE,
     SETTING_RENORMALIZE,
     SETTING_SCORING_FUNC,
     SETTING_N_GROUP,
@@ -75,6 +78,9 @@ fp8moe_status settings_find(const options *given, const fp8moe_dump *dump, setti
 
 /* Fill in what is unknown or a default: text as an option would spell it. */
 void settings_fill(settings *all, setting_id id, const char *text, setting_source source);
+
+/* The same where the dump's metadata speaks of something else: only what the user said stands. */
+void settings_replace(settings *all, setting_id id, const char *text, setting_source source);
 
 /* What the tensors show: the op, and sizes of an expert-parallel group from each other. USAGE where
  * they contradict. */

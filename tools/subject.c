@@ -106,11 +106,15 @@ fp8moe_status subject_open(const source *from, const options *given, subject_dum
     CLI_TRY(fields_find(out->dump, given, &out->fields, err));
     CLI_TRY(settings_find(given, out->dump, &out->settings, err));
     CLI_TRY(cli_in_file(err, check_from(out, err), from->title));
+    CLI_TRY(cli_in_file(
+        err, model_weights_take(given, out->dump, &out->settings, &out->fields, &out->weights, err),
+        from->title));
     return cli_in_file(err, settings_complete(&out->settings, &out->fields, err), from->title);
 }
 
 void subject_close(subject_dump *subject)
 {
+    model_weights_free(&subject->weights);
     fields_free(&subject->fields);
     fp8moe_dump_close(subject->dump);
     subject->dump = NULL;
@@ -126,6 +130,19 @@ static fp8moe_config config_of(const subject_dump *subject, const fp8moe_recipe 
     return config;
 }
 
+/* Most dumps of real models hold no weights. */
+static fp8moe_status check_weights(const subject_dump *subject, const fp8moe_config *config,
+                                   fp8moe_error *err)
+{
+    const fp8moe_inputs *in = &subject->fields.inputs;
+    if (config->recipe->op != FP8MOE_OP_MOE || in->experts ||
+        fp8moe_tensor_present(&in->w13_weight) || fp8moe_tensor_present(&in->w2_weight))
+        return FP8MOE_OK;
+    return cli_fail(
+        err, FP8MOE_ERR_NOT_FOUND,
+        "no w13_weight and w2_weight: --weights FOLDER --layer N takes them from a model folder");
+}
+
 static fp8moe_status open_layer(const subject_dump *subject, const fp8moe_config *config,
                                 fp8moe_layer **out, fp8moe_error *err)
 {
@@ -135,6 +152,7 @@ static fp8moe_status open_layer(const subject_dump *subject, const fp8moe_config
                         config->recipe->name,
                         config->recipe->op == FP8MOE_OP_MOE ? "moe" : "linear",
                         subject->settings.value[SETTING_OP].text);
+    CLI_TRY(check_weights(subject, config, err));
     CLI_TRY(fp8moe_layer_open(config, &subject->fields.inputs, out, err));
     for (size_t at = 0; (name = options_next(subject->given, OPTION_FROM, &at));) {
         const fp8moe_stage stage = fp8moe_stage_find(name);

@@ -2,7 +2,7 @@
 #ifndef FP8MOE_TOOLS_SUBJECT_H
 #define FP8MOE_TOOLS_SUBJECT_H
 
-#include "settings.h"
+#include "model_weights.h"
 #include "sources.h"
 #include "watch.h"
 
@@ -13,6 +13,7 @@ typedef struct subject_dump {
     const options *given;
     fields fields;
     settings settings;
+    model_weights weights; /* of --weights */
 } subject_dump;
 
 /* The options that hold for every dump alike, checked once before any is opened. */

@@ -32,9 +32,9 @@ FP8MOE_API float fp8moe_upstream_ulp(float a, float b);
  * (numerics.md 6.3). */
 FP8MOE_API float fp8moe_upstream_relative(float a, float b);
 
-/** Signed-ordinal E4M3 distance of two finite values after division by `unit`: codes as sign and
- *  magnitude on one number line, so -0 and +0 coincide. Saturates at the target-free maximum 448.
- */
+/** Signed-ordinal E4M3FN distance of two finite values after division by `unit` (above 0, assert):
+ * codes as sign and magnitude on one number line, so -0 and +0 coincide. Magnitudes beyond 448
+ * saturate. */
 FP8MOE_API int fp8moe_fp8_distance(double a, double b, double unit);
 
 /** The same on bf16 (both are rounded to bf16 first). */
@@ -44,12 +44,13 @@ FP8MOE_API int32_t fp8moe_bf16_distance(float a, float b);
 typedef struct fp8moe_compare_options {
     fp8moe_grid grid; /**< default ROW */
     double atol,
-        rtol; /**< for within_tolerance: |got-ref| <= atol + rtol*|ref|; default 1e-3, 1e-3 */
+        rtol;    /**< of within_tolerance: |got-ref| <= atol + rtol*|ref|; default 1e-3, 1e-3 */
+    int threads; /**< at least 1 (assert), default 1; no bit of the result depends on it */
 } fp8moe_compare_options;
 
 FP8MOE_API void fp8moe_compare_options_default(fp8moe_compare_options *options);
 
-/** Where an element is. */
+/** A pair of finite numbers that differ. */
 typedef struct fp8moe_worst {
     int64_t row, column;
     double expected, got;
@@ -60,50 +61,60 @@ typedef struct fp8moe_worst {
 
 #define FP8MOE_WORST_COUNT 10
 
-/** Distribution of a distance over the finite elements that are not padding. */
+/** Distribution of a distance over the pairs that are finite and not padding. Percentiles are
+ * nearest rank: the least distance that at least this share of the pairs does not exceed. */
 typedef struct fp8moe_distribution {
     double mean, p50, p99, p999, max;
 } fp8moe_distribution;
 
-/** What a comparison found. Element classes: count = padding + identical + different +
- *  nonfinite_differs, where identical includes equal NaN and infinities. */
+/** What a comparison found. count = padding + identical + different + nonfinite_differs. A NaN or
+ * an infinity enters no maximum, sum or distribution. */
 typedef struct fp8moe_comparison {
-    int64_t rows, columns; /**< all leading dimensions folded */
-    int64_t count;         /**< elements */
-    int64_t padding;       /**< zero on both sides */
-    int64_t identical;     /**< same bits (+0 and -0 count as same), padding apart */
-    int64_t different;
+    int64_t rows, columns;     /**< all leading dimensions folded */
+    int64_t count;             /**< elements */
+    int64_t padding;           /**< zero on both sides, of whatever sign; enters no share */
+    int64_t identical;         /**< the same number, or NaN, or the same infinity; padding apart */
+    int64_t different;         /**< finite on both sides */
     int64_t nonfinite_same;    /**< part of identical: NaN on both sides, equal infinities */
     int64_t nonfinite_differs; /**< NaN or Inf on one side only, or opposite infinities */
     int64_t expected_nan, expected_inf, got_nan, got_inf;
     int64_t first_nonfinite_row, first_nonfinite_column; /**< of either side, or -1 */
     int64_t first_nonfinite_differs_row, first_nonfinite_differs_column; /**< or -1 */
     double identical_share; /**< identical / (count - padding); 1 where nothing is left */
-    double expected_rms, expected_max, got_rms, got_max; /**< over finite elements */
-    double max_abs, max_rel, rel_l2, cosine, gain,
-        calc_diff; /**< over elements finite on both sides; gain <got,ref>/<ref,ref>; NaN where 0/0
-                    */
-    double within_tolerance; /**< share within atol and rtol, padding apart */
-    double below_resolution; /**< share of elements with |expected| < 2^-10, which unscaled E4M3
-                                reads as 0 */
+    double expected_rms, expected_max; /**< over all finite elements of that side */
+    double got_rms, got_max;
+    double max_abs;   /**< of |got-ref| over pairs finite on both sides, as all that follow */
+    double max_rel;   /**< of |got-ref| / |ref| where ref is not 0 */
+    double rel_l2;    /**< |got-ref| / |ref|, Euclidean; NaN where 0/0, as all that follow */
+    double cosine;    /**< <got,ref> / (|got| |ref|) */
+    double gain;      /**< <got,ref> / <ref,ref> */
+    double calc_diff; /**< 1 - 2 <got,ref> / (<got,got> + <ref,ref>), DeepGEMM's measure */
+    double within_tolerance; /**< share identical or within atol and rtol, padding apart */
+    double below_resolution; /**< share of the finite pairs that are not padding with |ref| < 2^-10:
+                                  the unscaled grid reads that as 0 */
     fp8moe_grid grid;
     fp8moe_distribution fp8; /**< signed-ordinal steps on `grid` */
     fp8moe_distribution bf16;
-    double upstream_ulp;            /**< maximum as upstream computes it: NaN poisons (NaN) */
-    double upstream_relative;       /**< maximum */
-    bool upstream_ulp_exceeds;      /**< upstream_ulp > 2 (false for NaN) */
-    bool upstream_relative_exceeds; /**< upstream_relative > 0.05 */
+    double upstream_ulp;            /**< maximum as upstream computes it: one NaN makes it NaN */
+    double upstream_relative;       /**< likewise */
+    int64_t upstream_over;          /**< elements whose upstream ULP exceeds 2 */
+    bool upstream_ulp_exceeds;      /**< upstream_ulp > 2; false for NaN, as upstream's own test */
+    bool upstream_relative_exceeds; /**< upstream_relative > 0.05, the f32 as a double; likewise */
     int64_t
-        beyond; /**< elements more than 2 bf16 steps and more than 1e-6 of their row's amax away */
+        beyond; /**< pairs more than 2 bf16 steps and more than 1e-6 of their row's amax apart */
     int worst_count;
-    fp8moe_worst worst[FP8MOE_WORST_COUNT]; /**< by bf16 distance scaled by the row, worst first */
+    fp8moe_worst worst[FP8MOE_WORST_COUNT]; /**< by |got-ref| as a share of the row's amax, the
+                                               largest first, of equal ones the earlier place */
 } fp8moe_comparison;
 
 /**
- * Compare two tensors of equal shape (leading dimensions of size 1 may differ). Numeric dtypes
- * only.
+ * Compare two tensors of equal shape (leading dimensions of size 1 may differ) as the numbers they
+ * hold, whatever their dtypes: -0 is 0, 64-bit integers beyond 2^53 are rounded. A row's amax is
+ * the largest finite magnitude of both sides. Takes less than 1 MiB a thread whatever the shape;
+ * more than 64 threads are not used.
  *
- * @return OK (the verdict is in the numbers); SHAPE, DTYPE, NOMEM
+ * @return OK (the verdict is in the numbers); SHAPE (they differ, or strides do not let them be
+ * read as rows), DTYPE (not numbers), NOMEM
  */
 FP8MOE_API fp8moe_status fp8moe_compare(const fp8moe_tensor *expected, const fp8moe_tensor *got,
                                         const fp8moe_compare_options *options,

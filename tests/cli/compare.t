@@ -11,6 +11,7 @@ compare holds tensors of two files against each other: exit codes 0, 1, 3 and 4 
   b.safetensors against a.safetensors: different
     output [3, 64] BF16: different
       identical      23 of 192 elements (11.9792 %); 169 differ, 115 far; 0 are zero on both sides
+      bar sees       gain errors from -0.2 % and +0.2 %; all zeros: seen
       distance       rel-L2 0.0192, cosine 0.999819, gain 1.00228, calc_diff 0.000184, max abs 0.0508,
                      max rel 2.05
       FP8 steps      row grid: mean 1.25, median 0, p99 15, p99.9 130, largest 130

@@ -13,9 +13,11 @@ Help goes to standard output and exits 0.
     verify    recompute a layer from its dump and compare every output it holds
     compare   compare tensors of two files, A being the reference
     run       compute a layer from its dump and write the output, or every stage
-    inspect   list a file's tensors with their range and what is odd about them
+    inspect   list a file's tensors with their range, or a model folder's layers
     lint      say what is odd about a dump before anything is multiplied
     init      write a commented case file from what dumps hold
+    ranks     hold the expert-parallel ranks of one layer against each other
+    prepare   write a layer's weights from a model folder as a serving process holds them
     synth     make up a layer and its output under a recipe
     recipes   list targets and recipes, their evidence and what is open about them
     doctor    check that this machine's arithmetic is fit
@@ -42,22 +44,26 @@ Help goes to standard output and exits 0.
   
   Under the strict policy two tensors are the same when non-finite elements agree, at least 99 % of
   the elements that are not zero on both sides are identical and none is both more than 2 bf16 steps
-  and more than 1e-6 of its row's largest magnitude away. Whatever the policy, a pass that a 2 % gain
-  error would have got too is inconclusive.
+  and more than 1e-6 of its row's largest magnitude away. A pass under a looser bar that an output 50
+  % off, or all zeros, would have got too is inconclusive.
   
   Options:
     --as NAME=DTYPE (may be repeated)
         read a tensor's bytes as e4m3fn, e5m2, bf16 or f16
     --grid row|tensor|unscaled
         grid on which FP8 steps are counted
-    --policy strict|upstream|ulp:N
-        what counts as the same: every rounding, upstream's bar, or N FP8 steps
+    --policy strict|upstream|ulp:N|FILE.yaml
+        what counts as the same: every rounding, upstream's bar, N FP8 steps, or a rule a tensor
     --inconclusive fail|pass
         exit 1 or 0 instead of 4 where nothing could be concluded
+    --dtype f32|bf16|f16|e4m3fn|...
+        the files are bare numbers of this dtype, with --shape
+    --shape T=..,E=..,K=..,H=..,I=.. or 4x512
+        tokens, experts, experts a token, hidden, intermediate; for bare numbers their shape
     --format text|json
         form of the report (default text)
     -o FILE
-        where the report goes; for run and synth: where the tensors go
+        where the report goes; for run, synth and prepare: where the tensors go
     --help
         this help
   

@@ -163,7 +163,7 @@ What is no tree, and what is no option:
   Try 'fp8moe help status'.
   [64]
   $ fp8moe status --top-k 8 module
-  fp8moe: --top-k is no option of status (it belongs to: verify run lint init route gate)
+  fp8moe: --top-k is no option of status (it belongs to: verify run lint init ranks route gate)
   Try 'fp8moe help status'.
   [64]
   $ fp8moe status --format xml module

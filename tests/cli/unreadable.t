@@ -4,7 +4,7 @@ Inputs that cannot be read: one sentence with its place, exit code 3.
   fp8moe: nothing.safetensors: cannot open: no such file or folder (errno 2)
   [3]
   $ fp8moe inspect data
-  fp8moe: data: is a directory, not a regular file
+  fp8moe: data: holds neither model.safetensors.index.json nor model.safetensors: is this a model folder?
   [3]
   $ head -c 100 /dev/zero > zero.safetensors; fp8moe inspect zero.safetensors
   fp8moe: zero.safetensors: header length 0 leaves no room for {} (byte 0)
