@@ -15,14 +15,18 @@ static const double gains[DETECT_GAINS] = {0.001, 0.002, 0.004, 0.01, 0.02, 0.04
 fp8moe_status detect_open(detector *d, int64_t width, fp8moe_error *err)
 {
     *d = (detector){0};
-    for (int p = 0; p < PLANTS; p++) TRY(tally_open(&d->plant[p], width, err));
+    for (int p = 0; p < PLANTS; p++)
+        TRY(tally_open(&d->plant[p], width, err));
     d->planted = calloc((size_t)width + 1, sizeof *d->planted);
-    return d->planted ? FP8MOE_OK : fail(err, FP8MOE_ERR_NOMEM, "out of memory for %lld columns", (long long)width);
+    return d->planted
+               ? FP8MOE_OK
+               : fail(err, FP8MOE_ERR_NOMEM, "out of memory for %lld columns", (long long)width);
 }
 
 void detect_close(detector *d)
 {
-    for (int p = 0; p < PLANTS; p++) tally_close(&d->plant[p]);
+    for (int p = 0; p < PLANTS; p++)
+        tally_close(&d->plant[p]);
     free(d->planted);
 }
 
@@ -36,7 +40,8 @@ static void plant_gains(detector *d, const row_view *row)
     for (int g = 0; g < DETECT_GAINS; g++)
         for (int up = 0; up < 2; up++) {
             const double factor = up ? 1 + gains[g] : 1 - gains[g];
-            for (int64_t h = 0; h < row->width; h++) d->planted[h] = emit(row, row->centre[h] * factor);
+            for (int64_t h = 0; h < row->width; h++)
+                d->planted[h] = emit(row, row->centre[h] * factor);
             tally_add(&d->plant[(up ? PLANT_GAIN_UP : PLANT_GAIN_DOWN) + g], row, d->planted);
         }
 }
@@ -47,7 +52,8 @@ static void count_unresolved(detector *d, const row_view *row)
     for (int64_t h = 0; h < row->width; h++) {
         if (row->low[h] == 0 && row->high[h] == 0) continue;
         d->elements++;
-        d->unresolved += row->reference[h] != 0 && emit(row, row->centre[h] * 1.01) == row->reference[h];
+        d->unresolved +=
+            row->reference[h] != 0 && emit(row, row->centre[h] * 1.01) == row->reference[h];
     }
 }
 
@@ -63,10 +69,12 @@ static const row_source *weakest_source(const row_view *row)
 static double single_weight(const bound *b, const row_source *source)
 {
     const moe_block *const block = b->block;
-    const int64_t top_k = block->engine.layer->info.top_k, first = source->slot - source->slot % top_k;
+    const int64_t top_k = block->engine.layer->info.top_k,
+                  first = source->slot - source->slot % top_k;
     double weight = source->weight;
     for (int64_t k = first; k < first + top_k; k++)
-        if (block->engine.chunk.local[k] >= 0 && experts_source(&block->engine, k) == source->slot &&
+        if (block->engine.chunk.local[k] >= 0 &&
+            experts_source(&block->engine, k) == source->slot &&
             fabs(block->router_weight[k]) < fabs(weight))
             weight = block->router_weight[k];
     return weight;
@@ -76,12 +84,15 @@ static double single_weight(const bound *b, const row_source *source)
 static void plant_experts(detector *d, const bound *b, const row_view *row)
 {
     const row_source *const weakest = weakest_source(row);
-    const row_source *const other = &row->sources[weakest == row->sources ? row->source_count - 1 : 0];
+    const row_source *const other =
+        &row->sources[weakest == row->sources ? row->source_count - 1 : 0];
     const double weight = single_weight(b, weakest);
-    for (int64_t h = 0; h < row->width; h++) d->planted[h] = emit(row, row->centre[h] - weight * weakest->output[h]);
+    for (int64_t h = 0; h < row->width; h++)
+        d->planted[h] = emit(row, row->centre[h] - weight * weakest->output[h]);
     tally_add(&d->plant[PLANT_DROP], row, d->planted);
     for (int64_t h = 0; h < row->width; h++)
-        d->planted[h] = emit(row, row->centre[h] + weight * (other->output[h] - weakest->output[h]));
+        d->planted[h] =
+            emit(row, row->centre[h] + weight * (other->output[h] - weakest->output[h]));
     tally_add(&d->plant[PLANT_WRONG_EXPERT], row, d->planted);
 }
 
@@ -110,9 +121,11 @@ static void plant_swap(detector *d, bound *b, int64_t token, const row_view *row
         const row_source *const source = &row->sources[i];
         const double *const y = experts_swapped(e, source->slot, token);
         const double scale = by_router ? e->chunk.act_scale[source->slot] : 1;
-        for (int64_t h = 0; h < row->width; h++) d->planted[h] += source->weight * scale * y[h];
+        for (int64_t h = 0; h < row->width; h++)
+            d->planted[h] += source->weight * scale * y[h];
     }
-    for (int64_t h = 0; h < row->width; h++) d->planted[h] = emit(row, d->planted[h]);
+    for (int64_t h = 0; h < row->width; h++)
+        d->planted[h] = emit(row, d->planted[h]);
     tally_add(&d->plant[PLANT_SWAP], row, d->planted);
 }
 
@@ -142,5 +155,6 @@ void detect_conclude(const detector *d, bool linear, fp8moe_detection *out)
     out->row_scale = tally_fails(&d->plant[PLANT_ROW_SCALE]);
     out->swapped_gate_up = tally_fails(&d->plant[PLANT_SWAP]);
     out->unresolved = d->elements > 0 ? d->unresolved / d->elements : 1;
-    out->sufficient = out->gain_up <= REQUIRED_GAIN && out->gain_down <= REQUIRED_GAIN && (out->dropped_expert || linear);
+    out->sufficient = out->gain_up <= REQUIRED_GAIN && out->gain_down <= REQUIRED_GAIN &&
+                      (out->dropped_expert || linear);
 }

@@ -10,7 +10,8 @@
 static double sum_lanes(double s[LANES])
 {
     for (int half = LANES / 2; half > 0; half /= 2)
-        for (int j = 0; j < half; j++) s[j] += s[j + half];
+        for (int j = 0; j < half; j++)
+            s[j] += s[j + half];
     return one_nan(s[0]);
 }
 
@@ -19,8 +20,10 @@ static double dot_row(const double *a, const double *w, int64_t n)
     double s[LANES] = {0};
     const int64_t whole = n - n % LANES;
     for (int64_t k = 0; k < whole; k += LANES)
-        for (int j = 0; j < LANES; j++) s[j] += a[k + j] * w[k + j];
-    for (int64_t k = whole; k < n; k++) s[k - whole] += a[k] * w[k];
+        for (int j = 0; j < LANES; j++)
+            s[j] += a[k + j] * w[k + j];
+    for (int64_t k = whole; k < n; k++)
+        s[k - whole] += a[k] * w[k];
     return sum_lanes(s);
 }
 
@@ -29,8 +32,10 @@ static double dot_abs_row(const double *a, const double *w, int64_t n)
     double s[LANES] = {0};
     const int64_t whole = n - n % LANES;
     for (int64_t k = 0; k < whole; k += LANES)
-        for (int j = 0; j < LANES; j++) s[j] += fabs(a[k + j] * w[k + j]);
-    for (int64_t k = whole; k < n; k++) s[k - whole] += fabs(a[k] * w[k]);
+        for (int j = 0; j < LANES; j++)
+            s[j] += fabs(a[k + j] * w[k + j]);
+    for (int64_t k = whole; k < n; k++)
+        s[k - whole] += fabs(a[k] * w[k]);
     return sum_lanes(s);
 }
 
@@ -52,7 +57,8 @@ static void dot_abs_portable(double *out, int64_t out_stride, const double *a, i
 
 static void decode_portable(double *out, const uint8_t *codes, const double table[256], int64_t n)
 {
-    for (int64_t k = 0; k < n; k++) out[k] = table[codes[k]];
+    for (int64_t k = 0; k < n; k++)
+        out[k] = table[codes[k]];
 }
 
 static const kernels portable = {
@@ -82,7 +88,8 @@ static cpu_isa highest_allowed(const char *isa)
 {
     if (!isa || !strcmp(isa, "all")) return CPU_ISA_COUNT - 1;
     cpu_isa found = CPU_PORTABLE;
-    while (found < CPU_ISA_COUNT && strcmp(isa, cpu_isa_name(found)) != 0) found++;
+    while (found < CPU_ISA_COUNT && strcmp(isa, cpu_isa_name(found)) != 0)
+        found++;
     return found;
 }
 

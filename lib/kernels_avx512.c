@@ -63,7 +63,8 @@ static __m512i spread_index(int v)
 {
     const __m512i step = _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0);
     const __m512i entry = _mm512_add_epi64(step, _mm512_set1_epi64(8 * v));
-    const __m512i both = _mm512_or_si512(_mm512_slli_epi64(entry, 48), _mm512_slli_epi64(entry, 56));
+    const __m512i both =
+        _mm512_or_si512(_mm512_slli_epi64(entry, 48), _mm512_slli_epi64(entry, 56));
     return _mm512_or_si512(both, _mm512_set1_epi64((int64_t)64 << 56));
 }
 
@@ -76,16 +77,19 @@ static void decode_avx512(double *out, const uint8_t *codes, const double table[
     if (n >= WORTH_LOOKUPS && fits_two_bytes(table)) {
         const byte_lookup sixth = take_byte(table, 6), seventh = take_byte(table, 7);
         __m512i index[8];
-        for (int v = 0; v < 8; v++) index[v] = spread_index(v);
+        for (int v = 0; v < 8; v++)
+            index[v] = spread_index(v);
         for (; k + CODES_AT_ONCE <= n; k += CODES_AT_ONCE) {
             const __m512i c = _mm512_loadu_si512(codes + k);
             const __m512i lower = look_up(&sixth, c), upper = look_up(&seventh, c);
             for (int v = 0; v < 8; v++)
-                _mm512_storeu_si512(out + k + 8 * v, _mm512_maskz_permutex2var_epi8(
-                                                         0xC0C0C0C0C0C0C0C0, lower, index[v], upper));
+                _mm512_storeu_si512(
+                    out + k + 8 * v,
+                    _mm512_maskz_permutex2var_epi8(0xC0C0C0C0C0C0C0C0, lower, index[v], upper));
         }
     }
-    for (; k < n; k++) out[k] = table[codes[k]];
+    for (; k < n; k++)
+        out[k] = table[codes[k]];
 }
 
 void kernels_init_avx512(kernels *out)

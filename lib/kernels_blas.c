@@ -14,9 +14,12 @@ static bool all_finite(const double *x, int64_t n)
 {
     double sums[LANES] = {0};
     for (int64_t k = 0; k < n - n % LANES; k += LANES)
-        for (int j = 0; j < LANES; j++) sums[j] += x[k + j] * 0;
-    for (int64_t k = n - n % LANES; k < n; k++) sums[0] += x[k] * 0;
-    for (int j = 1; j < LANES; j++) sums[0] += sums[j];
+        for (int j = 0; j < LANES; j++)
+            sums[j] += x[k + j] * 0;
+    for (int64_t k = n - n % LANES; k < n; k++)
+        sums[0] += x[k] * 0;
+    for (int j = 1; j < LANES; j++)
+        sums[0] += sums[j];
     return sums[0] == 0;
 }
 
@@ -32,7 +35,8 @@ static void dot_exact_blas(double *out, int64_t out_stride, const double *a, int
     cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)a_rows, (int)w_rows, (int)n, 1, a,
                 (int)n, w, (int)n, 0, out, (int)out_stride);
     for (int64_t i = 0; i < a_rows; i++)
-        for (int64_t r = 0; r < w_rows; r++) out[i * out_stride + r] += 0.0;
+        for (int64_t r = 0; r < w_rows; r++)
+            out[i * out_stride + r] += 0.0;
 }
 
 /* One small product and one large: OpenBLAS has kernels of its own for small ones. */
@@ -40,8 +44,9 @@ static const struct {
     int rows, length;
 } canaries[] = {{9, 131}, {80, 300}};
 
-/* Codes near the largest and near the least magnitude, of both signs: a GEMM that forms anything but
- * plain sums of products (Strassen's differences, a split in narrower numbers) loses the small ones. */
+/* Codes near the largest and near the least magnitude, of both signs: a GEMM that forms anything
+ * but plain sums of products (Strassen's differences, a split in narrower numbers) loses the small
+ * ones. */
 static void fill_canary(double *x, int64_t count, uint32_t seed)
 {
     uint32_t state = seed;
@@ -61,7 +66,8 @@ static bool is_exact(double *room, int rows, int length)
     double *const got = expected + results;
     fill_canary(a, operands, 1);
     fill_canary(w, operands, 2);
-    for (int64_t i = 0; i < results; i++) got[i] = NAN;
+    for (int64_t i = 0; i < results; i++)
+        got[i] = NAN;
     kernels_dot_portable(expected, rows, a, rows, w, rows, length);
     dot_exact_blas(got, rows, a, rows, w, rows, length);
     return memcmp(got, expected, (size_t)results * sizeof *got) == 0;

@@ -6,8 +6,9 @@
 
 const char *fp8moe_status_name(fp8moe_status status)
 {
-    static const char *const names[] = {"ok",    "usage", "io",    "format", "unsupported", "not found",
-                                        "shape", "dtype", "value", "memory", "internal"};
+    static const char *const names[] = {"ok",          "usage",     "io",      "format",
+                                        "unsupported", "not found", "shape",   "dtype",
+                                        "value",       "memory",    "internal"};
     const size_t index = (size_t)status;
     return index < sizeof names / sizeof names[0] ? names[index] : "unknown";
 }

@@ -64,16 +64,6 @@ static inline void write_tensors(const char *folder, const char *name,
                      FP8MOE_OK);
 }
 
-static inline void copy_file(const char *from, const char *to)
-{
-    char bytes[65536];
-    FILE *const source = fopen(from, "rb");
-    if (!source) fail_msg("cannot open %s", from);
-    const size_t size = fread(bytes, 1, sizeof bytes, source);
-    (void)fclose(source);
-    assert_int_equal(fp8moe_file_write(to, bytes, size, NULL), FP8MOE_OK);
-}
-
 static inline void write_one(const char *path_folder, const char *name)
 {
     static const float value = 1;

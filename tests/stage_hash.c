@@ -1,7 +1,7 @@
-/* The bits of every stage: a small synthetic layer through every recipe, target and form of weights,
- * printed as lines "recipe target weights stage sha256". The layer comes from integers alone, so any
- * compiler, processor, instruction set and thread count must print the same; data/stage_hashes.txt
- * holds what they print, so that a change of a bit is seen in review.
+/* The bits of every stage: a small synthetic layer through every recipe, target and form of
+ * weights, printed as lines "recipe target weights stage sha256". The layer comes from integers
+ * alone, so any compiler, processor, instruction set and thread count must print the same;
+ * data/stage_hashes.txt holds what they print, so that a change of a bit is seen in review.
  *
  * usage: stage_hash                print the lines
  *        stage_hash --check FILE   compare them with a file: for every instruction set one thread
@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Nothing a multiple of 16 or of a block: partial blocks, odd ends of dots. Blocks are not square, and
- * the window leaves experts out. */
+/* Nothing a multiple of 16 or of a block: partial blocks, odd ends of dots. Blocks are not square,
+ * and the window leaves experts out. */
 enum {
     TOKENS = 16,
     HIDDEN = 136,
@@ -108,7 +108,7 @@ static void make_layer(void)
 
     memset(layer.hidden_states[7], 0, sizeof layer.hidden_states[7]); /* padding */
     layer.hidden_states[11][3] = 0x7FC0;                              /* NaN */
-    layer.hidden_states[12][HIDDEN - 1] = 0xFF80;                            /* -Inf */
+    layer.hidden_states[12][HIDDEN - 1] = 0xFF80;                     /* -Inf */
     layer.hidden_states[13][0] = 0x0001;                              /* a subnormal */
 }
 
@@ -118,9 +118,8 @@ typedef enum weights { BLOCKS, ROWS, PLAIN, WEIGHTS_COUNT } weights;
 
 static const char *const weights_name[WEIGHTS_COUNT] = {"block", "row", "bf16"};
 
-#define VIEW(data, dtype, ...)                                                   \
-    fp8moe_tensor_view((data), (dtype), (int)(sizeof((int64_t[]){__VA_ARGS__}) / \
-                                              sizeof(int64_t)),                  \
+#define VIEW(data, dtype, ...)                                                                     \
+    fp8moe_tensor_view((data), (dtype), (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), \
                        (int64_t[]){__VA_ARGS__})
 
 static void set_experts(fp8moe_inputs *in, weights form)
@@ -133,8 +132,10 @@ static void set_experts(fp8moe_inputs *in, weights form)
     in->w13_weight = VIEW(layer.w13_codes, FP8MOE_DTYPE_F8_E4M3, LOCAL, 2 * INTER, HIDDEN);
     in->w2_weight = VIEW(layer.w2_codes, FP8MOE_DTYPE_F8_E4M3, LOCAL, HIDDEN, INTER);
     if (form == BLOCKS) {
-        in->w13_scale = VIEW(layer.w13_block_scale, FP8MOE_DTYPE_F32, LOCAL, W13_GRID_ROWS, W13_GRID_COLS);
-        in->w2_scale = VIEW(layer.w2_block_scale, FP8MOE_DTYPE_F32, LOCAL, W2_GRID_ROWS, W2_GRID_COLS);
+        in->w13_scale =
+            VIEW(layer.w13_block_scale, FP8MOE_DTYPE_F32, LOCAL, W13_GRID_ROWS, W13_GRID_COLS);
+        in->w2_scale =
+            VIEW(layer.w2_block_scale, FP8MOE_DTYPE_F32, LOCAL, W2_GRID_ROWS, W2_GRID_COLS);
     } else {
         in->w13_scale = VIEW(layer.w13_row_scale, FP8MOE_DTYPE_F32, LOCAL, 2 * INTER, 1);
         in->w2_scale = VIEW(layer.w2_row_scale, FP8MOE_DTYPE_F32, LOCAL, HIDDEN, 1);
@@ -271,7 +272,8 @@ static void run_row(text *out, const way *how, const fp8moe_recipe *row,
         char label[256];
         if (fp8moe_recipe_apply(&changed, row->axes[i].settings, NULL) != FP8MOE_OK) exit(1);
         (void)snprintf(label, sizeof label, "%s[%s]", row->name, row->axes[i].settings);
-        for (char *space; (space = strchr(label, ' '));) *space = ',';
+        for (char *space; (space = strchr(label, ' '));)
+            *space = ',';
         run(out, how, &changed, label, target, form);
     }
 }
@@ -294,11 +296,14 @@ static text run_all(const way *how)
 static void report_difference(const char *want, const char *got, const way *how)
 {
     size_t line = 0;
-    while (want[line] && want[line] == got[line]) line++;
-    while (line > 0 && want[line - 1] != '\n') line--;
-    fprintf(stderr, "isa %s, %d threads, %s OpenBLAS:\n  expected %.*s\n  got      %.*s\n", how->isa,
-            how->threads, how->use_blas ? "with" : "without", (int)strcspn(want + line, "\n"),
-            want + line, (int)strcspn(got + line, "\n"), got + line);
+    while (want[line] && want[line] == got[line])
+        line++;
+    while (line > 0 && want[line - 1] != '\n')
+        line--;
+    fprintf(stderr, "isa %s, %d threads, %s OpenBLAS:\n  expected %.*s\n  got      %.*s\n",
+            how->isa, how->threads, how->use_blas ? "with" : "without",
+            (int)strcspn(want + line, "\n"), want + line, (int)strcspn(got + line, "\n"),
+            got + line);
 }
 
 static char *read_file(const char *path)

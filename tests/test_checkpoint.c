@@ -5,7 +5,6 @@
 #include "kernels.h"
 #include "made_checkpoint.h"
 #include "model_folders.h"
-#include "shared_folder.h"
 #include "slow_model.h"
 #include "weights.h"
 
@@ -45,163 +44,60 @@ static double slow_value(uint8_t code)
     return code & 0x80 ? -magnitude : magnitude;
 }
 
-/* ---- the case list ---- */
+/* ---- one weight by its name ---- */
 
-/* A folder whose model.safetensors is a file of the case list; NULL: skip. */
-static const char *case_folder(const char *file)
+/* A scale goes by three names; the first of them counts. */
+static void test_names_of_scales(void **state)
 {
-    char relative[64], from[512];
-    (void)snprintf(relative, sizeof relative, "cases/files/%s.safetensors", file);
-    if (!shared_path(from, sizeof from, relative)) return NULL;
-    const char *const folder = new_folder();
-    copy_file(from, in(folder, "model.safetensors"));
-    return folder;
-}
-
-static void test_case_b10(void **state)
-{
-    static const double want[] = {0.25, 0.5, 0.125, -0.25};
-    static const char *const files[] = {"B10_weight_scale", "B10_scale"},
-                             name[] = "experts.0.up_proj.weight";
-    fp8moe_weight w;
-    fp8moe_error err;
-    (void)state;
-    for (size_t i = 0; i < COUNT(files); i++) {
-        const char *const folder = case_folder(files[i]);
-        if (!folder) skip();
-        fp8moe_checkpoint *const model = open_ok(folder);
-        assert_int_equal(fp8moe_checkpoint_weight(model, name, &w, NULL), FP8MOE_OK);
-        expect_values(&w, 128, want, 4);
-        fp8moe_checkpoint_close(model);
-    }
-    fp8moe_checkpoint *const model = open_ok(case_folder("B10_none"));
-    const fp8moe_status status = fp8moe_checkpoint_weight(model, name, &w, &err);
-    expect_error(&err, status, FP8MOE_ERR_NOT_FOUND, "/model.safetensors", name, "_scale_inv");
-    expect_error(&err, status, FP8MOE_ERR_NOT_FOUND, base, name, ".scale");
-    fp8moe_checkpoint_close(model);
-}
-
-static void test_case_d06(void **state)
-{
-    static const double want[] = {0.0078125, 0.015625, 0.00390625, -0.0078125};
-    static const char *const files[] = {"D06_bf16", "D06_f16", "D06_f32", "D06_e8m0"};
-    (void)state;
-    for (size_t i = 0; i < COUNT(files); i++) {
-        fp8moe_weight w;
-        const char *const folder = case_folder(files[i]);
-        if (!folder) skip();
-        fp8moe_checkpoint *const model = open_ok(folder);
-        assert_int_equal(fp8moe_checkpoint_weight(model, "w", &w, NULL), FP8MOE_OK);
-        expect_values(&w, 128, want, 4);
-        fp8moe_checkpoint_close(model);
-    }
-}
-
-/* I 6, blocks of 4 rows, rank 1 of 2: rows 3, 4, 5 have the scales of blocks 0, 1, 1. */
-static void test_case_d04(void **state)
-{
-    static const double rows[] = {1, 1, 16, 16, 16, 16}, columns[] = {1, 16, 16, 1, 16, 16};
-    static const uint8_t ones[12] = {0x38, 0x38, 0x38, 0x38, 0x38, 0x38,
-                                     0x38, 0x38, 0x38, 0x38, 0x38, 0x38};
-    static const float scales[2] = {1, 16};
-    static const int64_t tall[2] = {6, 2}, wide[2] = {2, 6}, tall_grid[2] = {2, 1},
-                         wide_grid[2] = {1, 2};
-    const fp8moe_tensor w13 = fp8moe_tensor_view(ones, FP8MOE_DTYPE_F8_E4M3, 2, tall),
-                        s13 = fp8moe_tensor_view(scales, FP8MOE_DTYPE_F32, 2, tall_grid),
-                        w2 = fp8moe_tensor_view(ones, FP8MOE_DTYPE_F8_E4M3, 2, wide),
-                        s2 = fp8moe_tensor_view(scales, FP8MOE_DTYPE_F32, 2, wide_grid);
-    const fp8moe_named_tensor tensors[] = {
-        {"experts.0.w1.weight", w13}, {"experts.0.w1.weight_scale_inv", s13},
-        {"experts.0.w3.weight", w13}, {"experts.0.w3.weight_scale_inv", s13},
-        {"experts.0.w2.weight", w2},  {"experts.0.w2.weight_scale_inv", s2}};
-    const fp8moe_ranks ranks = {.ep_size = 1, .tp_rank = 1, .tp_size = 2};
-    fp8moe_moe_weights weights;
-    size_t layer;
+    static const uint8_t codes[4] = {0x38, 0x40, 0x30, 0xB8}; /* 1, 2, 0.5, -1 */
+    static const float quarter = 0.25f, eighth = 0.125f;
+    static const double by_quarter[] = {0.25, 0.5, 0.125, -0.25},
+                        by_eighth[] = {0.125, 0.25, 0.0625, -0.125};
+    static const int64_t square[2] = {2, 2};
+    const fp8moe_tensor w = fp8moe_tensor_view(codes, FP8MOE_DTYPE_F8_E4M3, 2, square);
+    const fp8moe_tensor q = fp8moe_tensor_view(&quarter, FP8MOE_DTYPE_F32, 0, NULL),
+                        e = fp8moe_tensor_view(&eighth, FP8MOE_DTYPE_F32, 0, NULL);
+    const fp8moe_named_tensor tensors[] = {{"a.weight", w},
+                                           {"a.weight_scale", q},
+                                           {"b.weight", w},
+                                           {"b.scale", q},
+                                           {"c", w},
+                                           {"c_scale_inv", q},
+                                           {"d.weight", w},
+                                           {"d.weight_scale_inv", q},
+                                           {"d.weight_scale", e},
+                                           {"e.weight", w},
+                                           {"e.weight_scale", q},
+                                           {"e.scale", e},
+                                           {"f.weight", w},
+                                           {"f.weight_scales", q},
+                                           {"g", w},
+                                           {"g.scale", q},
+                                           {"h.weight", w},
+                                           {"h.scale", e}};
+    static const struct {
+        const char *name;
+        const double *want;
+    } rows[] = {{"a.weight", by_quarter}, {"b.weight", by_quarter},
+                {"c", by_quarter},        {"d.weight", by_quarter},
+                {"e.weight", by_quarter}, {"h.weight", by_eighth},
+                {"f.weight", NULL},       {"g", NULL}};
     (void)state;
     const char *const folder = new_folder();
     write_tensors(folder, "model.safetensors", tensors, COUNT(tensors));
-    write_text(
-        folder, "config.json",
-        "{\"quantization_config\": {\"quant_method\": \"fp8\", \"weight_block_size\": [4, 4]}}");
     fp8moe_checkpoint *const model = open_ok(folder);
-    assert_int_equal(fp8moe_checkpoint_layer_find(model, -1, &layer, NULL), FP8MOE_OK);
-    assert_int_equal(fp8moe_checkpoint_moe(model, layer, &ranks, &weights, NULL), FP8MOE_OK);
-    assert_true(weights.splits_blocks);
-    assert_int_equal(weights.intermediate, 3);
-    assert_int_equal(weights.block_rows, 4);
-    expect_values(&weights.experts[0].gate, 4, rows, 6);
-    expect_values(&weights.experts[0].up, 4, rows, 6);
-    expect_values(&weights.experts[0].down, 4, columns, 6);
-    fp8moe_moe_weights_free(&weights);
-    fp8moe_checkpoint_close(model);
-}
-
-/* E 2, I 1, H 2: the same eight numbers under every shape of per-channel scales; a transposed one
- * is refused. */
-static void test_case_d12(void **state)
-{
-    static const uint8_t ones[8] = {0x38, 0x38, 0x38, 0x38, 0x38, 0x38, 0x38, 0x38};
-    static const float scales[4] = {1, 2, 4, 8}, down_scales[2] = {1, 1};
-    static const int64_t fused[3] = {2, 2, 2}, fused_down[3] = {2, 2, 1}, single[2] = {2, 2},
-                         single_down[2] = {2, 1};
-    static const int64_t single_scale[2] = {2, 1}, one[1] = {1}, none[1] = {2};
-    static const struct {
-        int rank;
-        int64_t shape[3];
-        bool refused;
-    } variants[] = {
-        {2, {2, 2}, false}, {3, {2, 2, 1}, false}, {3, {2, 1, 2}, true}, {0, {0}, false}};
-    const fp8moe_ranks ranks = {.ep_size = 1, .tp_size = 1};
-    (void)state;
-    for (size_t v = 0; v < COUNT(variants); v++) {
-        const bool joined = variants[v].rank == 0; /* E tensors of [2I, 1] */
-        const char *const folder = new_folder();
-        fp8moe_moe_weights weights;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        fp8moe_weight got;
         fp8moe_error err;
-        if (joined) {
-            const fp8moe_tensor w13 = fp8moe_tensor_view(ones, FP8MOE_DTYPE_F8_E4M3, 2, single),
-                                w2 = fp8moe_tensor_view(ones, FP8MOE_DTYPE_F8_E4M3, 2, single_down),
-                                s2 = fp8moe_tensor_view(down_scales, FP8MOE_DTYPE_F32, 1, one);
-            const fp8moe_named_tensor tensors[] = {
-                {"experts.0.gate_up_proj.weight", w13},
-                {"experts.0.gate_up_proj.weight_scale",
-                 fp8moe_tensor_view(scales, FP8MOE_DTYPE_F32, 2, single_scale)},
-                {"experts.1.gate_up_proj.weight", w13},
-                {"experts.1.gate_up_proj.weight_scale",
-                 fp8moe_tensor_view(scales + 2, FP8MOE_DTYPE_F32, 2, single_scale)},
-                {"experts.0.down_proj.weight", w2},
-                {"experts.0.down_proj.weight_scale", s2},
-                {"experts.1.down_proj.weight", w2},
-                {"experts.1.down_proj.weight_scale", s2}};
-            write_tensors(folder, "model.safetensors", tensors, COUNT(tensors));
-        } else {
-            const fp8moe_named_tensor tensors[] = {
-                {"experts.w13_weight", fp8moe_tensor_view(ones, FP8MOE_DTYPE_F8_E4M3, 3, fused)},
-                {"experts.w13_weight_scale",
-                 fp8moe_tensor_view(scales, FP8MOE_DTYPE_F32, variants[v].rank, variants[v].shape)},
-                {"experts.w2_weight",
-                 fp8moe_tensor_view(ones, FP8MOE_DTYPE_F8_E4M3, 3, fused_down)},
-                {"experts.w2_weight_scale",
-                 fp8moe_tensor_view(down_scales, FP8MOE_DTYPE_F32, 1, none)}};
-            write_tensors(folder, "model.safetensors", tensors, COUNT(tensors));
-        }
-        fp8moe_checkpoint *const model = open_ok(folder);
-        const fp8moe_status status = fp8moe_checkpoint_moe(model, 0, &ranks, &weights, &err);
-        if (variants[v].refused) {
-            expect_error(&err, status, FP8MOE_ERR_SHAPE, folder, "experts.w13_weight",
-                         "scale [1, 2] fits no layout");
-        } else {
-            if (status != FP8MOE_OK) fail_msg("variant %d: %s", (int)v, err.message);
-            for (int e = 0; e < 2; e++) {
-                const double gate[] = {scales[2 * e], scales[2 * e]},
-                             up[] = {scales[2 * e + 1], scales[2 * e + 1]};
-                expect_values(&weights.experts[e].gate, 128, gate, 2);
-                expect_values(&weights.experts[e].up, 128, up, 2);
-            }
-            fp8moe_moe_weights_free(&weights);
-        }
-        fp8moe_checkpoint_close(model);
+        const fp8moe_status status = fp8moe_checkpoint_weight(model, rows[i].name, &got, &err);
+        if (rows[i].want)
+            expect_values(&got, 128, rows[i].want, 4);
+        else
+            expect_error(
+                &err, status, FP8MOE_ERR_NOT_FOUND, "/model.safetensors", rows[i].name,
+                "tried its name with _scale_inv, with _scale, and with .scale in place of .weight");
     }
+    fp8moe_checkpoint_close(model);
 }
 
 /* ---- every kind of names and scales ---- */
@@ -1027,10 +923,7 @@ static void test_router_logits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_case_b10),
-        cmocka_unit_test(test_case_d04),
-        cmocka_unit_test(test_case_d06),
-        cmocka_unit_test(test_case_d12),
+        cmocka_unit_test(test_names_of_scales),
         cmocka_unit_test(test_all_models),
         cmocka_unit_test(test_descriptions),
         cmocka_unit_test(test_row_scales_are_of_the_slice),

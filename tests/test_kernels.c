@@ -1,5 +1,5 @@
-/* Every instruction set of this processor against the definition, bit for bit; `--bench` measures them
- * against a streaming read. */
+/* Every instruction set of this processor against the definition, bit for bit; `--bench` measures
+ * them against a streaming read. */
 #include "cpu.h"
 #include "e4m3.h"
 #include "kernels.h"
@@ -80,8 +80,8 @@ static double random_double(void)
 /* Mostly ordinary numbers, so that one odd operand does not hide what the others do. */
 static double random_operand(unsigned odd_in_1024)
 {
-    static const double odd[] = {0.0,      -0.0,      NAN,     INFINITY,  -INFINITY, 0x1p-1074,
-                                 -0x1p-1060, 0x1p1000, -0x1p1000};
+    static const double odd[] = {0.0,       -0.0,       NAN,      INFINITY, -INFINITY,
+                                 0x1p-1074, -0x1p-1060, 0x1p1000, -0x1p1000};
     if (random_bits() % 1024 < odd_in_1024) return odd[random_bits() % COUNT(odd)];
     return random_double();
 }
@@ -95,8 +95,10 @@ static double defined_dot(const double *a, const double *w, int64_t n, bool magn
         const double product = a[k] * w[k];
         s[k % 16] = s[k % 16] + (magnitudes ? fabs(product) : product);
     }
-    for (int j = 0; j < 8; j++) s[j] += s[j + 8];
-    for (int j = 0; j < 4; j++) s[j] += s[j + 4];
+    for (int j = 0; j < 8; j++)
+        s[j] += s[j + 8];
+    for (int j = 0; j < 4; j++)
+        s[j] += s[j + 4];
     const double total = (s[0] + s[2]) + (s[1] + s[3]);
     return isnan(total) ? (double)NAN : total;
 }
@@ -167,7 +169,8 @@ static void test_dot_is_the_definition(void **state)
     call c = call_open();
     for (size_t i = 0; i < variant_count; i++) {
         for (size_t o = 0; o < COUNT(odd_in_1024); o++) {
-            for (int64_t n = 0; n <= 129; n++) check_lengths(&variants[i], &c, n, odd_in_1024[o]);
+            for (int64_t n = 0; n <= 129; n++)
+                check_lengths(&variants[i], &c, n, odd_in_1024[o]);
             check_lengths(&variants[i], &c, MAX_LENGTH, odd_in_1024[o]);
         }
     }
@@ -217,7 +220,8 @@ static int64_t code_units(uint8_t code)
 static double exact_dot(const uint8_t *a, const uint8_t *w, int64_t n)
 {
     int128 sum = 0;
-    for (int64_t k = 0; k < n; k++) sum += (int128)code_units(a[k]) * code_units(w[k]);
+    for (int64_t k = 0; k < n; k++)
+        sum += (int128)code_units(a[k]) * code_units(w[k]);
     assert_true(sum < (int128)1 << 53 && sum > -((int128)1 << 53));
     return (double)(int64_t)sum * 0x1p-18;
 }
@@ -254,8 +258,8 @@ static const struct {
     uint8_t (*a)(int64_t k);
     uint8_t (*w)(int64_t k);
 } code_sets[] = {
-    {"random", any_finite, any_finite},     {"all maximal", largest, largest},
-    {"cancelling", cancelling, largest},    {"subnormal", subnormal, subnormal},
+    {"random", any_finite, any_finite},           {"all maximal", largest, largest},
+    {"cancelling", cancelling, largest},          {"subnormal", subnormal, subnormal},
     {"subnormal by maximal", subnormal, largest},
 };
 
@@ -304,7 +308,8 @@ static void test_code_dots_are_exact(void **state)
 {
     (void)state;
     static const int64_t tokens[] = {1, 3, 16, MAX_TOKENS};
-    uint8_t *const a_codes = malloc(MAX_TOKENS * MAX_LENGTH), *const w_codes = malloc(OUTPUTS * MAX_LENGTH);
+    uint8_t *const a_codes = malloc(MAX_TOKENS * MAX_LENGTH), *const w_codes =
+                                                                  malloc(OUTPUTS * MAX_LENGTH);
     double *const want = malloc(MAX_TOKENS * OUTPUTS * sizeof(double));
     code_job j = {.a = malloc(MAX_TOKENS * MAX_LENGTH * sizeof(double)),
                   .w = malloc(OUTPUTS * MAX_LENGTH * sizeof(double)),
@@ -348,7 +353,8 @@ static void test_exact_dot_of_nonfinite_codes(void **state)
     for (size_t i = 0; i < variant_count; i++) {
         for (size_t c = 0; c < COUNT(rows); c++) {
             double a[40], w[80], got[2];
-            for (int k = 0; k < 40; k++) a[k] = w[k] = w[40 + k] = 1;
+            for (int k = 0; k < 40; k++)
+                a[k] = w[k] = w[40 + k] = 1;
             a[3] = rows[c].a, w[3] = rows[c].w;
             w[35] = rows[c].rest;
             variants[i].kernels.dot_exact(got, 2, a, 1, w, 2, 40);
@@ -399,7 +405,8 @@ static void test_sums_of_zeros_are_positive(void **state)
         for (size_t d = 0; d < COUNT(dots); d++) {
             for (int64_t n = 1; n <= 33; n++) {
                 double a[33], w[33], got;
-                for (int64_t j = 0; j < n; j++) a[j] = -0.0, w[j] = 1;
+                for (int64_t j = 0; j < n; j++)
+                    a[j] = -0.0, w[j] = 1;
                 dots[d](&got, 1, a, 1, w, 1, n);
                 assert_memory_equal(&got, &want, sizeof want);
             }
@@ -416,10 +423,12 @@ static void check_decode(const kernels *k, const double table[256])
     double got[ROOM], want[ROOM];
     for (int64_t n = 0; n <= 640; n = n < 140 ? n + 1 : n + 63) {
         for (int shift = 0; shift < 3; shift++) {
-            for (size_t i = 0; i < sizeof codes; i++) codes[i] = (uint8_t)random_bits();
+            for (size_t i = 0; i < sizeof codes; i++)
+                codes[i] = (uint8_t)random_bits();
             memset(got, POISON, sizeof got);
             memset(want, POISON, sizeof want);
-            for (int64_t i = 0; i < n; i++) want[i] = table[codes[shift + i]];
+            for (int64_t i = 0; i < n; i++)
+                want[i] = table[codes[shift + i]];
             k->decode(got, codes + shift, table, n);
             assert_memory_equal(got, want, sizeof want);
         }
@@ -439,7 +448,8 @@ static void test_decode_reads_any_table(void **state)
     }
     const double *const tables[] = {e4m3fn_table(), e4m3fnuz_table(), scaled, arbitrary, ordered};
     for (size_t i = 0; i < variant_count; i++)
-        for (size_t t = 0; t < COUNT(tables); t++) check_decode(&variants[i].kernels, tables[t]);
+        for (size_t t = 0; t < COUNT(tables); t++)
+            check_decode(&variants[i].kernels, tables[t]);
 }
 
 /* ---- choice ---- */
@@ -506,11 +516,15 @@ void __wrap_cblas_dgemm(order o, transpose ta, transpose tb, blasint m, blasint 
 static double spoilt(double value, double before)
 {
     switch (blas_has) {
-    case BLAS_ROUNDS_SUMS: return (double)(float)value;
-    case BLAS_MULTIPLIES_OLD: return value + 0 * before;
-    case BLAS_NEGATES_ZEROS: return value == 0 ? -0.0 : value;
+    case BLAS_ROUNDS_SUMS:
+        return (double)(float)value;
+    case BLAS_MULTIPLIES_OLD:
+        return value + 0 * before;
+    case BLAS_NEGATES_ZEROS:
+        return value == 0 ? -0.0 : value;
     case BLAS_RETURNS_NO_COLUMNS:
-    case BLAS_AS_IT_IS: break;
+    case BLAS_AS_IT_IS:
+        break;
     }
     return value;
 }
@@ -527,7 +541,8 @@ void __wrap_cblas_dgemm(order o, transpose ta, transpose tb, blasint m, blasint 
         memcpy(before + i * ldc, c + i * ldc, (size_t)n * sizeof *c);
     __real_cblas_dgemm(o, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
     for (blasint i = 0; i < m; i++)
-        for (blasint j = 0; j < n; j++) c[i * ldc + j] = spoilt(c[i * ldc + j], before[i * ldc + j]);
+        for (blasint j = 0; j < n; j++)
+            c[i * ldc + j] = spoilt(c[i * ldc + j], before[i * ldc + j]);
 done:
     free(before);
 }
@@ -589,9 +604,11 @@ static uint64_t read_stream(const uint8_t *bytes)
     for (size_t i = 0; i < BENCH_BYTES; i += sizeof sums) {
         uint64_t words[16];
         memcpy(words, bytes + i, sizeof words);
-        for (int j = 0; j < 16; j++) sums[j] += words[j];
+        for (int j = 0; j < 16; j++)
+            sums[j] += words[j];
     }
-    for (int j = 1; j < 16; j++) sums[0] += sums[j];
+    for (int j = 1; j < 16; j++)
+        sums[0] += sums[j];
     return sums[0];
 }
 
@@ -600,7 +617,8 @@ static double multiply_stream(const kernels *k, const uint8_t *codes, size_t byt
 {
     static double a[16 * BENCH_LENGTH], rows[BENCH_ROWS * BENCH_LENGTH], out[16 * BENCH_ROWS];
     double sum = 0;
-    for (int64_t i = 0; i < tokens * BENCH_LENGTH; i++) a[i] = (double)(i % 13 - 6);
+    for (int64_t i = 0; i < tokens * BENCH_LENGTH; i++)
+        a[i] = (double)(i % 13 - 6);
     for (size_t i = 0; i < bytes; i += BENCH_ROWS * BENCH_LENGTH) {
         k->decode(rows, codes + i, e4m3fn_table(), BENCH_ROWS * BENCH_LENGTH);
         k->dot_exact(out, BENCH_ROWS, a, tokens, rows, BENCH_ROWS, BENCH_LENGTH);
@@ -625,7 +643,8 @@ static int bench(void)
 {
     uint8_t *const codes = malloc(BENCH_BYTES);
     if (!codes) return 1;
-    for (size_t i = 0; i < BENCH_BYTES; i++) codes[i] = (uint8_t)(i * 2654435761u >> 13 & 0xBF);
+    for (size_t i = 0; i < BENCH_BYTES; i++)
+        codes[i] = (uint8_t)(i * 2654435761u >> 13 & 0xBF);
     volatile uint64_t read_sink;
     volatile double sink = 0;
     double read = INFINITY;
@@ -641,7 +660,8 @@ static int bench(void)
         const size_t part = 8; /* of the stream: still far beyond the caches */
         const kernels *const k = &variants[i].kernels;
         const double one = best_multiply(k, codes, BENCH_BYTES / part, 1, &sink) * (double)part;
-        const double sixteen = best_multiply(k, codes, BENCH_BYTES / part, 16, &sink) * (double)part;
+        const double sixteen =
+            best_multiply(k, codes, BENCH_BYTES / part, 16, &sink) * (double)part;
         printf("%-24s %14.3f %14.2f\n", variants[i].name, read / one, sixteen / one);
     }
     free(codes);

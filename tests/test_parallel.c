@@ -52,9 +52,12 @@ static void check_split(int threads, int64_t count)
     static record r;
     r = (record){.calls = {0}};
     parallel_for(threads, count, note, &r);
-    for (int64_t i = 0; i < MAX_ITEMS; i++) assert_int_equal(r.visits[i], i < count);
-    for (int64_t i = 1; i < count; i++) assert_in_range(r.worker[i] - r.worker[i - 1], 0, 1);
-    for (int w = 0; w < MAX_THREADS; w++) assert_int_equal(r.calls[w], w < threads && w < count);
+    for (int64_t i = 0; i < MAX_ITEMS; i++)
+        assert_int_equal(r.visits[i], i < count);
+    for (int64_t i = 1; i < count; i++)
+        assert_in_range(r.worker[i] - r.worker[i - 1], 0, 1);
+    for (int w = 0; w < MAX_THREADS; w++)
+        assert_int_equal(r.calls[w], w < threads && w < count);
     if (count) assert_true(pthread_equal(r.thread[0], pthread_self()));
 }
 
@@ -78,8 +81,10 @@ static void test_parts_differ_by_one_item(void **state)
     threads_left = 1 << 20;
     parallel_for(7, 100, note, &r);
     int sizes[7] = {0};
-    for (int i = 0; i < 100; i++) sizes[r.worker[i]]++;
-    for (int w = 0; w < 7; w++) assert_in_range(sizes[w], 14, 15);
+    for (int i = 0; i < 100; i++)
+        sizes[r.worker[i]]++;
+    for (int w = 0; w < 7; w++)
+        assert_in_range(sizes[w], 14, 15);
 }
 
 static void test_workers_run_beside_the_caller(void **state)
@@ -118,7 +123,8 @@ static void test_many_threads_are_capped(void **state)
     r = (record){.calls = {0}};
     threads_left = 1 << 20;
     parallel_for(MAX_THREADS, MAX_ITEMS, note, &r);
-    for (int i = 0; i < MAX_ITEMS; i++) assert_int_equal(r.visits[i], 1);
+    for (int i = 0; i < MAX_ITEMS; i++)
+        assert_int_equal(r.visits[i], 1);
 }
 
 int main(void)

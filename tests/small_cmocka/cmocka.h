@@ -1,5 +1,6 @@
-/* The part of cmocka's interface that the tests use, where the library itself is not there: builds for
- * another architecture, run under an emulator. Its results are printed as cmocka prints them. */
+/* The part of cmocka's interface that the tests use, where the library itself is not there: builds
+ * for another architecture, run under an emulator. Its results are printed as cmocka prints them.
+ */
 #ifndef FP8MOE_TESTS_SMALL_CMOCKA_H
 #define FP8MOE_TESTS_SMALL_CMOCKA_H
 
@@ -14,7 +15,10 @@ struct CMUnitTest {
     void (*function)(void **state);
 };
 
-#define cmocka_unit_test(function) {#function, function}
+#define cmocka_unit_test(function)                                                                 \
+    {                                                                                              \
+#function, function                                                                        \
+    }
 
 enum { SMALL_CMOCKA_PASSED, SMALL_CMOCKA_FAILED, SMALL_CMOCKA_SKIPPED };
 
@@ -49,11 +53,12 @@ static inline _Noreturn void small_cmocka_fail(const char *file, int line, const
 #define assert_null(pointer) assert_true((pointer) == NULL)
 #define assert_non_null(pointer) assert_true((pointer) != NULL)
 #define assert_ptr_equal(a, b) assert_true((const void *)(a) == (const void *)(b))
-#define assert_int_equal(a, b) \
+#define assert_int_equal(a, b)                                                                     \
     small_cmocka_equal((uintmax_t)(a), (uintmax_t)(b), __FILE__, __LINE__, #a " == " #b)
 #define assert_int_not_equal(a, b) assert_true((uintmax_t)(a) != (uintmax_t)(b))
-#define assert_in_range(value, least, most) \
-    small_cmocka_range((uintmax_t)(value), (uintmax_t)(least), (uintmax_t)(most), __FILE__, __LINE__)
+#define assert_in_range(value, least, most)                                                        \
+    small_cmocka_range((uintmax_t)(value), (uintmax_t)(least), (uintmax_t)(most), __FILE__,        \
+                       __LINE__)
 #define assert_string_equal(a, b) small_cmocka_same_text((a), (b), __FILE__, __LINE__)
 #define assert_string_not_equal(a, b) assert_true(strcmp((a), (b)) != 0)
 #define assert_memory_equal(a, b, size) assert_true(memcmp((a), (b), (size)) == 0)
@@ -101,9 +106,9 @@ static inline int small_cmocka_run(const struct CMUnitTest *tests, size_t count,
     return total[SMALL_CMOCKA_FAILED] + (teardown && teardown(&state) != 0);
 }
 
-#define cmocka_run_group_tests(tests, setup, teardown) \
+#define cmocka_run_group_tests(tests, setup, teardown)                                             \
     small_cmocka_run(tests, sizeof(tests) / sizeof(tests)[0], setup, teardown)
-#define cmocka_run_group_tests_name(name, tests, setup, teardown) \
+#define cmocka_run_group_tests_name(name, tests, setup, teardown)                                  \
     cmocka_run_group_tests(tests, setup, teardown)
 
 #endif
