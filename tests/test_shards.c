@@ -7,13 +7,13 @@
 /* An index names a shard that is missing, and a tensor that its shard lacks. */
 static void test_indexes_that_lie(void **state)
 {
-    static const char shard[] = "/model-00001-of-00002.safetensors";
+    static const char first_shard[] = "/model-00001-of-00002.safetensors";
     fp8moe_tensor t;
     fp8moe_error err;
     double value;
     (void)state;
     const char *const folder = new_folder();
-    write_one(folder, shard + 1);
+    write_one(folder, first_shard + 1);
     write_text(
         folder, "model.safetensors.index.json",
         "{\"metadata\": {}, \"weight_map\": {\"w\": \"model-00001-of-00002.safetensors\", \"b\": "
@@ -27,8 +27,9 @@ static void test_indexes_that_lie(void **state)
     assert_true(value == 1);
     expect_error(&err, fp8moe_checkpoint_tensor(model, "b", &t, &err), FP8MOE_ERR_IO,
                  "/model-00002-of-00002.safetensors", "b", "no such file");
-    expect_error(&err, fp8moe_checkpoint_tensor(model, "c", &t, &err), FP8MOE_ERR_NOT_FOUND, shard,
-                 "c", "not in model-00001-of-00002.safetensors, although the index says so");
+    expect_error(&err, fp8moe_checkpoint_tensor(model, "c", &t, &err), FP8MOE_ERR_NOT_FOUND,
+                 first_shard, "c",
+                 "not in model-00001-of-00002.safetensors, although the index says so");
     expect_error(&err, fp8moe_checkpoint_tensor(model, "d", &t, &err), FP8MOE_ERR_NOT_FOUND, folder,
                  "d", "no such tensor");
     fp8moe_checkpoint_close(model);
