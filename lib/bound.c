@@ -249,7 +249,7 @@ static double quantised(const bound *b, const row_scales *s, int candidate, doub
     return layer->reader.table[code];
 }
 
-static double operand_at(const bound *b, int64_t slot, int candidate, double product)
+double bound_operand_at(const bound *b, int64_t slot, int candidate, double product)
 {
     const fp8moe_recipe *const r = recipe_of(b);
     double low = 0;
@@ -261,7 +261,7 @@ static double operand_at(const bound *b, int64_t slot, int candidate, double pro
 
 double bound_operand(const bound *b, int64_t slot, double product)
 {
-    return operand_at(b, slot, b->scales[slot].reference, product);
+    return bound_operand_at(b, slot, b->scales[slot].reference, product);
 }
 
 static double magnitude_of(double x)
@@ -324,8 +324,8 @@ static interval operand_interval(const bound *b, int64_t slot, int candidate, in
         return (interval){value, value};
     }
     if (!s->merged)
-        return (interval){operand_at(b, slot, candidate, b->act_low[at]),
-                          operand_at(b, slot, candidate, b->act_high[at])};
+        return (interval){bound_operand_at(b, slot, candidate, b->act_low[at]),
+                          bound_operand_at(b, slot, candidate, b->act_high[at])};
     interval hull = {0, 0};
     for (int n = 1; n <= 2; n++) {
         const double unit = s->scale[n] / s->scale[0];
@@ -346,7 +346,7 @@ static double reference_operand(const bound *b, int64_t slot, int64_t i)
     const int64_t at = slot * e->layer->info.intermediate + i;
     if (e->layer->recipe.intermediate != FP8MOE_INTERMEDIATE_KEPT)
         return e->layer->reader.table[e->chunk.act_codes[at]];
-    return operand_at(b, slot, 0, e->chunk.activation[at]);
+    return bound_operand_at(b, slot, 0, e->chunk.activation[at]);
 }
 
 static void add_noise(bound *b, int64_t slot, int64_t i)

@@ -90,6 +90,8 @@ int bound_near_ties(const bound *b, int64_t slot, int64_t i, near_tie out[MAX_NE
 
 /* The number the down projection multiplies for a product, under the slot's reference scale. */
 double bound_operand(const bound *b, int64_t slot, double product);
+/* The same under one of the slot's candidate scales. */
+double bound_operand_at(const bound *b, int64_t slot, int candidate, double product);
 
 /* What a unit of operand times a unit of weight adds to the expert output, given the weight row's
  * scale; for a row scale undone in the router weight that scale is included. */

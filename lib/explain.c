@@ -3,25 +3,42 @@
 #include "bits.h"
 #include "common.h"
 #include "e4m3.h"
+#include "parallel.h"
 #include "quant.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* Row scales next to the reference: one below, one above. */
+#define NEIGHBOURS 2
+
 /* One source slot of the token, and how each of its operands moves the row. */
 typedef struct source {
     int64_t slot;
-    double weight;      /* of all its twins */
-    int reference;      /* of its row_scales, before the search */
-    double *projection; /* [I] sum over h of residual * effect */
-    double *energy;     /* [I] sum over h of effect^2 */
+    double weight;                 /* of all its twins */
+    int reference;                 /* of its row_scales, before the search */
+    double *projection;            /* [I] sum over h of residual * effect */
+    double *energy;                /* [I] sum over h of effect^2 */
+    double *rescaled[NEIGHBOURS];  /* [I] change of the operand under the next scale */
+    double scale_gain[NEIGHBOURS]; /* how much smaller the residual's energy becomes by it */
+    double *weights, *low;         /* [I] scratch for one weight row */
+    uint8_t *codes;                /* [I] */
 } source;
 
 /* Elements still open from which candidates are picked directly, where there are few. */
 #define PINS 8
 /* Candidates picked that way that are tried whole. */
 #define TRIALS 16
+/* Elements from which the effect of a flip is estimated, half of them open ones, where the row has
+ * more. */
+#define SAMPLES 512
+
+/* An element that stands for `share` of its kind. */
+typedef struct sample {
+    int64_t h;
+    double share;
+} sample;
 
 typedef struct search {
     bound *bound;
@@ -32,8 +49,8 @@ typedef struct search {
     double *residual;  /* [H] got - row now, 0 where identical */
     int64_t open;      /* elements with a residual */
     int64_t pin[PINS]; /* the first of them */
-    double *pin_low;   /* scratch for one weight row */
-    uint8_t *pin_codes;
+    sample sample[SAMPLES];
+    int samples;
     double *arrays;
     source *sources;
     int count;
@@ -77,7 +94,8 @@ static fp8moe_status open_search(search *s, fp8moe_error *err)
     const fp8moe_layer *const layer = layer_of(s);
     const size_t k = (size_t)layer->info.top_k, inter = (size_t)layer->info.intermediate;
     const size_t hidden = (size_t)layer->info.hidden;
-    const size_t doubles = 3 * hidden + k * (3 * inter + 1 + hidden);
+    const size_t row = 4 + NEIGHBOURS; /* arrays of [I] a source has, codes left out */
+    const size_t doubles = 3 * hidden + k * (inter + 1 + hidden + row * inter + inter / 8 + 1);
     s->arrays = calloc(doubles, sizeof *s->arrays);
     s->sources = calloc(k, sizeof *s->sources);
     s->codes = calloc(k, inter);
@@ -90,9 +108,13 @@ static fp8moe_status open_search(search *s, fp8moe_error *err)
     s->activation = at, at += k * inter;
     s->scale = at, at += k;
     s->output = at, at += k * hidden;
-    for (size_t i = 0; i < k; i++, at += 2 * inter) {
-        s->sources[i].projection = at;
-        s->sources[i].energy = at + inter;
+    for (size_t i = 0; i < k; i++) {
+        source *const from = &s->sources[i];
+        double **const rows[] = {&from->projection, &from->energy,      &from->weights,
+                                 &from->low,        &from->rescaled[0], &from->rescaled[1]};
+        for (size_t n = 0; n < row; n++, at += inter)
+            *rows[n] = at;
+        from->codes = (uint8_t *)at, at += inter / 8 + 1;
     }
     keep_state(s, false);
     return FP8MOE_OK;
@@ -155,40 +177,72 @@ static double find_residual(search *s)
     return total;
 }
 
-typedef struct projecting {
-    search *search;
-    source *source;
-} projecting;
-
-static void project_block(const expert_job *j, row_block *w)
+/* Elements of one kind (open or not) that stand for all of it, evenly spread. */
+static void take_samples(search *s, bool open, int64_t count, int room)
 {
-    const projecting *const p = j->user;
-    for (int64_t r = 0; r < w->rows; r++) {
-        const double unit =
-            bound_unit(p->search->bound, p->source->slot, w->scale[r]) * p->source->weight;
-        const double along = p->search->residual[w->row + r] * unit, *const weights =
-                                                                         w->weights + r * j->length;
-        for (int64_t i = 0; i < j->length; i++) {
-            p->source->projection[i] += along * weights[i];
-            p->source->energy[i] += unit * unit * weights[i] * weights[i];
-        }
+    const int64_t wanted = min_i64(count, room);
+    int64_t met = 0, taken = 0;
+    for (int64_t h = 0; h < s->row->width && taken < wanted; h++) {
+        if ((s->residual[h] != 0) != open) continue;
+        if (met++ * wanted < taken * count) continue;
+        s->sample[s->samples++] = (sample){h, (double)count / (double)wanted};
+        taken++;
     }
 }
 
-/* One thread: the sums' order, and with it the choice between equals, must not depend on the count.
+static void find_samples(search *s)
+{
+    const int64_t closed = s->row->width - s->open;
+    const int64_t half = SAMPLES / 2;
+    s->samples = 0;
+    take_samples(s, true, s->open, (int)max_i64(half, SAMPLES - closed));
+    take_samples(s, false, closed, SAMPLES - s->samples);
+}
+
+static void rescale_changes(const search *s, source *from);
+
+/* Effects of one source's operands on the sampled elements: projected on the residual, and squared.
  */
+static void project_source(search *s, source *from)
+{
+    const engine *const e = &s->bound->block->engine;
+    const expert *const own = layer_expert(e->layer, e->chunk.local[from->slot]);
+    const int64_t inter = layer_of(s)->info.intermediate;
+    memset(from->projection, 0, (size_t)inter * sizeof(double));
+    memset(from->energy, 0, (size_t)inter * sizeof(double));
+    rescale_changes(s, from);
+    for (int n = 0; n < s->samples; n++) {
+        const int64_t h = s->sample[n].h;
+        const double scale = experts_down_row(e, own, h, from->weights, from->low, from->codes);
+        const double unit = bound_unit(s->bound, from->slot, scale) * from->weight,
+                     share = s->sample[n].share;
+        const double along = share * s->residual[h] * unit, square = share * unit * unit;
+        double *const w = from->weights, *const projection = from->projection,
+                      *const energy = from->energy;
+        double moved[NEIGHBOURS] = {0};
+        for (int64_t i = 0; i < inter; i++) {
+            projection[i] += along * w[i];
+            energy[i] += square * w[i] * w[i];
+            moved[0] += w[i] * from->rescaled[0][i];
+            moved[1] += w[i] * from->rescaled[1][i];
+        }
+        for (int c = 0; c < NEIGHBOURS; c++)
+            from->scale_gain[c] += moved[c] * (2 * along - square * moved[c]);
+    }
+}
+
+static void project_sources(void *context, int64_t first, int64_t last, int worker)
+{
+    search *const s = context;
+    (void)worker;
+    for (int64_t i = first; i < last; i++)
+        project_source(s, &s->sources[i]);
+}
+
 static void project(search *s)
 {
-    engine *const e = &s->bound->block->engine;
-    const size_t bytes = (size_t)layer_of(s)->info.intermediate * sizeof(double);
-    for (int i = 0; i < s->count; i++) {
-        projecting p = {s, &s->sources[i]};
-        memset(p.source->projection, 0, bytes);
-        memset(p.source->energy, 0, bytes);
-        expert_job j = {.engine = e, .count = 1, .visit = project_block, .user = &p, .threads = 1};
-        j.expert = layer_expert(e->layer, e->chunk.local[p.source->slot]);
-        experts_each_down(&j);
-    }
+    find_samples(s);
+    parallel_for(layer_of(s)->config.threads, s->count, project_sources, s);
 }
 
 /* ---- moves ---- */
@@ -249,30 +303,48 @@ static void rescale(search *s, int64_t slot, double scale)
                 c->activation + slot * inter, inter, c->act_codes + slot * inter);
 }
 
-/* Scales next to the reference: the row maximum one step off. Each is tried whole. */
-static void consider_scales(search *s, const source *from, double now, move *best)
+/* The candidate `c` steps of NEIGHBOURS away from a source's scale, or -1. */
+static int neighbour(const search *s, const source *from, int c)
 {
-    engine *const e = &s->bound->block->engine;
     const row_scales *const r = &s->bound->scales[from->slot];
+    const int at = r->reference + (c ? 1 : -1);
+    return r->merged || at < 0 || at >= r->count ? -1 : at;
+}
+
+/* What the next scales do to the operands, in units of the one now: the row maximum moved a step.
+ */
+static void rescale_changes(const search *s, source *from)
+{
+    const bound *const b = s->bound;
+    const chunk *const c = &b->block->engine.chunk;
+    const row_scales *const r = &b->scales[from->slot];
     const int64_t inter = layer_of(s)->info.intermediate;
-    const double scale = e->chunk.act_scale[from->slot];
-    if (r->merged || scale != r->scale[r->reference]) return;
-    uint8_t *const codes = malloc((size_t)inter);
-    if (!codes) return;
-    memcpy(codes, e->chunk.act_codes + from->slot * inter, (size_t)inter);
-    for (int c = r->reference - 1; c <= r->reference + 1; c += 2) {
-        if (c < 0 || c >= r->count) continue;
-        rescale(s, from->slot, r->scale[c]);
-        recompute(s, from->slot);
-        const double gained = now - find_residual(s);
-        if (gained > best->gained)
-            *best = (move){from, FP8MOE_FLIP_SCALE, -1, r->scale[c], gained, 0};
+    for (int n = 0; n < NEIGHBOURS; n++) {
+        const int candidate = neighbour(s, from, n);
+        from->scale_gain[n] = 0;
+        memset(from->rescaled[n], 0, (size_t)inter * sizeof(double));
+        if (candidate < 0) continue;
+        const double unit = r->scale[candidate] / r->scale[r->reference];
+        for (int64_t i = 0; i < inter; i++) {
+            const double product = c->activation[from->slot * inter + i];
+            from->rescaled[n][i] = bound_operand_at(b, from->slot, candidate, product) * unit -
+                                   bound_operand(b, from->slot, product);
+        }
     }
-    e->chunk.act_scale[from->slot] = scale;
-    memcpy(e->chunk.act_codes + from->slot * inter, codes, (size_t)inter);
-    free(codes);
-    recompute(s, from->slot);
-    find_residual(s);
+}
+
+static void consider_scales(const search *s, const source *from, move *best)
+{
+    for (int n = 0; n < NEIGHBOURS; n++) {
+        const int candidate = neighbour(s, from, n);
+        if (candidate >= 0 && from->scale_gain[n] > best->gained)
+            *best = (move){from,
+                           FP8MOE_FLIP_SCALE,
+                           -1,
+                           s->bound->scales[from->slot].scale[candidate],
+                           from->scale_gain[n],
+                           0};
+    }
 }
 
 static void apply(search *s, const move *m, fp8moe_flip *out)
@@ -330,7 +402,7 @@ static void pin_effects(search *s, const source *from, double *effects)
     for (int64_t p = 0; p < s->open; p++) {
         double *const row = effects + p * inter;
         const double scale = experts_down_row(e, layer_expert(e->layer, e->chunk.local[from->slot]),
-                                              s->pin[p], row, s->pin_low, s->pin_codes);
+                                              s->pin[p], row, from->low, from->codes);
         const double unit = bound_unit(s->bound, from->slot, scale) * from->weight;
         for (int64_t i = 0; i < inter; i++)
             row[i] *= unit;
@@ -391,10 +463,8 @@ static fp8moe_status consider_pins(search *s, double left, move *best, fp8moe_er
     const int64_t inter = layer_of(s)->info.intermediate;
     move trials[TRIALS];
     int count = 0;
-    double *const effects = calloc((size_t)((s->open + 2) * inter), sizeof *effects);
+    double *const effects = calloc((size_t)(s->open * inter) + 1, sizeof *effects);
     if (!effects) return fail(err, FP8MOE_ERR_NOMEM, "out of memory for the search of a row");
-    s->pin_low = effects + s->open * inter;
-    s->pin_codes = (uint8_t *)(s->pin_low + inter);
     for (int i = 0; i < s->count; i++)
         collect_trials(s, &s->sources[i], effects, trials, &count);
     for (int t = 0; t < count; t++) {
@@ -411,26 +481,43 @@ static fp8moe_status consider_pins(search *s, double left, move *best, fp8moe_er
     return FP8MOE_OK;
 }
 
+/* Flips that explain a row leave nothing: with `left` of them to find, the best gains about 1/left
+ * of the residual's energy. Half of that is asked, for effects that overlap and sums that are
+ * estimated. Where few elements are open an effect is smaller than the output's step, which alone
+ * is seen of it: the share that crosses one is about effect / step, and so is the share of its
+ * energy that can be gained. */
+static bool is_promising(const search *s, const move *best, double energy, int left)
+{
+    const double share = 2 * (double)s->open / (double)s->row->width;
+    return best->source && best->gained * 2 * left >= energy * (share < 1 ? share : 1);
+}
+
+static fp8moe_status find_move(search *s, double energy, int left, move *best, fp8moe_error *err)
+{
+    if (s->open <= PINS) TRY(consider_pins(s, energy, best, err));
+    if (best->source) return FP8MOE_OK;
+    project(s);
+    for (int i = 0; i < s->count; i++) {
+        consider_products(s, &s->sources[i], best);
+        consider_scales(s, &s->sources[i], best);
+    }
+    if (!is_promising(s, best, energy, left)) best->source = NULL;
+    return FP8MOE_OK;
+}
+
 static fp8moe_status run_search(search *s, int limit, explanation *out, fp8moe_error *err)
 {
-    double left = find_residual(s);
-    while (left > 0 && out->count < limit) {
+    double energy = find_residual(s);
+    while (energy > 0 && out->count < limit) {
         move best = {0};
-        if (s->open <= PINS) TRY(consider_pins(s, left, &best, err));
-        if (!best.source) {
-            project(s);
-            for (int i = 0; i < s->count; i++)
-                consider_products(s, &s->sources[i], &best);
-            for (int i = 0; i < s->count && best.gained < left / 2; i++)
-                consider_scales(s, &s->sources[i], left, &best);
-        }
+        TRY(find_move(s, energy, limit - out->count, &best, err));
         if (!best.source) break;
         apply(s, &best, &out->flip[out->count++]);
         const double now = find_residual(s);
-        if (!(now < left)) break;
-        left = now;
+        if (!(now < energy)) break;
+        energy = now;
     }
-    out->explained = left == 0 || all_expected(s);
+    out->explained = energy == 0 || all_expected(s);
     if (!out->explained) out->count = 0;
     return FP8MOE_OK;
 }
