@@ -220,6 +220,7 @@ const char *fp8moe_dump_format(const fp8moe_dump *dump)
 
 bool fp8moe_dump_owns(const fp8moe_dump *dump, const void *address)
 {
+    if (dump->format->owns) return dump->format->owns(dump, address);
     const uintptr_t start = (uintptr_t)dump->file.data, at = (uintptr_t)address;
     return at >= start && at - start < (uintptr_t)dump->file.size;
 }

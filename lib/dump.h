@@ -41,6 +41,9 @@ typedef struct dump_format {
                            fp8moe_error *err);
 
     void (*close)(fp8moe_dump *dump); /* or NULL */
+
+    /* Whether an address lies in a mapping of the format's own; NULL: only in dump->file. */
+    bool (*owns)(const fp8moe_dump *dump, const void *address);
 } dump_format;
 
 struct fp8moe_dump {

@@ -42,8 +42,16 @@ static void close_members(fp8moe_dump *dump)
     free(g);
 }
 
+static bool member_owns(const fp8moe_dump *dump, const void *address)
+{
+    const group *const g = dump->state;
+    for (size_t i = 0; i < g->count; i++)
+        if (fp8moe_dump_owns(g->members[i], address)) return true;
+    return false;
+}
+
 static const dump_format dump_group = {
-    .name = "group", .fetch = fetch_from_member, .close = close_members};
+    .name = "group", .fetch = fetch_from_member, .close = close_members, .owns = member_owns};
 
 static fp8moe_status open_members(fp8moe_dump *dump, const fp8moe_group_member *members,
                                   size_t count, fp8moe_error *err)
