@@ -66,7 +66,7 @@ static void add_chunk(const shuffle *s, const double *a, const double *laid, int
             part[r] = (float)((double)part[r] + factor * laid[r]);
     }
     for (int64_t r = 0; r < rows; r++)
-        out[r] = (double)((float)out[r] + part[r]);
+        out[r] = (float)((float)out[r] + part[r]); /* some compilers add floats as doubles */
 }
 
 void shuffle_dot(const shuffle *s, double *out, int64_t out_stride, const double *a, int64_t a_rows,

@@ -542,8 +542,10 @@ static fp8moe_status make_content(const zip *archive, const zip_entry *e, bool c
     uint8_t *const content = malloc((size_t)max_i64(e->unpacked, 1));
     if (!content) return no_memory(err);
     const fp8moe_status status = unpack_all(archive, e, content, err);
-    if (status != FP8MOE_OK) free(content);
-    *out = content;
+    if (status == FP8MOE_OK)
+        *out = content;
+    else
+        free(content);
     return status;
 }
 

@@ -234,33 +234,37 @@ typedef struct form_row {
     uint8_t left[4]; /* codes afterwards */
 } form_row;
 
+/* The f32 next to 0.3, in a spelling that is exact where constants have more digits than their
+ * type. */
+#define F32_0_3 0x1.333334p-2
+
 static const form_row form_rows[] = {
     {"codes keep their scale for later",
      "gaudi3",
      FP8MOE_FORM_CODES,
      FP8MOE_WEIGHTS_LOADED,
      {0x38, 0x40, 0xB8, 0x7E},
-     {0.3F, 0},
+     {(float)F32_0_3, 0},
      {1, 2, -1, 448},
-     (double)0.3F,
+     F32_0_3,
      {0x38, 0x40, 0xB8, 0x7E}},
     {"prepared ones too",
      "gaudi3",
      FP8MOE_FORM_PREPARED,
      FP8MOE_WEIGHTS_PREPARED,
      {0x38, 0x40, 0xB8, 0x7E},
-     {0.3F, 0},
+     {(float)F32_0_3, 0},
      {1, 2, -1, 448},
-     (double)0.3F,
+     F32_0_3,
      {0x38, 0x40, 0xB8, 0x7E}},
     {"halved codes, doubled scale",
      "gaudi2",
      FP8MOE_FORM_CODES,
      FP8MOE_WEIGHTS_CHECKPOINT,
      {0x38, 0x40, 0xB8, 0x7E},
-     {0.3F, 0},
+     {(float)F32_0_3, 0},
      {0.5, 1, -0.5, 224},
-     2 * (double)0.3F,
+     2 * F32_0_3,
      {0x30, 0x38, 0xB0, 0x76}},
     /* 0.3f is 0x3E99999A: bf16 0.30078125; times 9/8 = 0.33837890625, a bf16 tie rounds to
        0.337890625 */
@@ -269,7 +273,7 @@ static const form_row form_rows[] = {
      FP8MOE_FORM_DEQUANT,
      FP8MOE_WEIGHTS_LOADED,
      {0x38, 0x39, 0xB9, 0x00},
-     {0.3F, 1},
+     {(float)F32_0_3, 1},
      {0.30078125, 0.337890625, -1.125, 0},
      1,
      {0x38, 0x39, 0xB9, 0x00}},
@@ -278,8 +282,8 @@ static const form_row form_rows[] = {
      FP8MOE_FORM_EXACT,
      FP8MOE_WEIGHTS_LOADED,
      {0x38, 0x39, 0xB9, 0x00},
-     {0.3F, 1},
-     {(double)0.3F, 1.125 * (double)0.3F, -1.125, 0},
+     {(float)F32_0_3, 1},
+     {F32_0_3, 1.125 * F32_0_3, -1.125, 0},
      1,
      {0x38, 0x39, 0xB9, 0x00}},
     /* case D09: 2^-12 beside 448 vanishes */
