@@ -11,7 +11,9 @@ cd "$(dirname "$0")/.." || exit 1
 # shellcheck source=tests/packages.sh
 . tests/packages.sh
 
-passed=0 failed=0 skipped=0
+passed=0 failed=0 skipped=0 started=$(date +%s)
+# What only the plain build runs: minutes, packages from PyPI, a layer of published size.
+lean="--no-suite slow --no-suite python --no-suite large"
 
 # add PASSED FAILED SKIPPED
 add() {
@@ -64,7 +66,7 @@ suite() {
     status=$?
     counts=$(python3 tests/count.py "$folder"/meson-logs/testlog*.json) || counts="0 1 0"
     [ $status = 0 ] || cat "$folder/test.log"
-    echo "$counts" | { read -r ok bad left; echo "   $ok passed, $bad failed, $left skipped"; }
+    echo "$counts" | { read -r ok bad left; echo "   $ok passed, $bad failed, $left skipped, after $(($(date +%s) - started)) s"; }
     # shellcheck disable=SC2086
     add $counts
     case $counts in *" 0 "*) [ $status = 0 ] || add 0 1 0 ;; esac
@@ -74,25 +76,26 @@ run_core() {
     suite "build and tests" build "-Dwerror=false" --no-suite slow --no-suite python
 }
 
+# shellcheck disable=SC2086
 run_all() {
     suite "gcc, warnings as errors, slow tests too" build "-Dwerror=true"
     export ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1
     export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
     suite "address and undefined-behaviour sanitizers" build-sanitizers \
         "-Dwerror=true -Db_sanitize=address,undefined -Dc_args=-fno-sanitize-recover=all" \
-        --no-suite slow --timeout-multiplier 5
+        $lean --timeout-multiplier 5
     suite "thread sanitizer" build-threads "-Dwerror=true -Db_sanitize=thread -Dopenblas=disabled" \
         --timeout-multiplier 5 parallel kernels moe stage_hash
     export CC=clang CXX=clang++
-    suite "clang" build-clang "-Dwerror=true" --no-suite slow
+    suite "clang" build-clang "-Dwerror=true" $lean
     suite "clang -O0" build-clang-O0 "-Dwerror=true -Doptimization=0" --timeout-multiplier 5 kernels moe stage_hash
     unset CC CXX
     suite "gcc -O0" build-O0 "-Dwerror=true -Doptimization=0" --timeout-multiplier 5 kernels moe stage_hash
-    suite "neither OpenBLAS nor zlib" build-bare "-Dwerror=true -Dopenblas=disabled -Dzlib=disabled" --no-suite slow
+    suite "neither OpenBLAS nor zlib" build-bare "-Dwerror=true -Dopenblas=disabled -Dzlib=disabled" $lean
     suite "valgrind" build "-Dwerror=true" --suite unit --timeout-multiplier 60 \
         --wrapper "valgrind -q --leak-check=full --error-exitcode=9"
     for cpu in aarch64 s390x; do
-        suite "$cpu under qemu" build-$cpu "--cross-file tests/cross/$cpu.ini -Dwerror=true" --no-suite slow \
+        suite "$cpu under qemu" build-$cpu "--cross-file tests/cross/$cpu.ini -Dwerror=true" $lean \
             --timeout-multiplier 20
     done
     for source in tests/fuzz_*.c; do
