@@ -78,39 +78,76 @@ static const char largest_products[] =
     "for step in range(1, 21):\n"
     "    ratio = float('%.2f' % (step * 0.05))\n"
     "    for local in range(1, 1025):\n"
-    "        through = [p for p in range(1, 1025) if p <= local * ratio]\n"
-    "        assert through == list(range(1, len(through) + 1))\n"
-    "        print(repr(ratio), local, len(through))\n";
+    "        through = [p <= local * ratio for p in range(1, 1025)]\n"
+    "        largest = sum(through)\n"
+    "        assert all(through[:largest])\n"
+    "        print(repr(ratio), local, largest)\n";
 
-static void check_every_call(const fp8moe_gate_facts *facts, const char *ratio, int64_t local,
-                             int64_t largest)
+/* One line of its answers. */
+typedef struct python_answer {
+    char ratio[32];
+    int local, largest;
+} python_answer;
+
+static void check_call(const fp8moe_gate_facts *facts, const python_answer *python, int64_t tokens,
+                       int64_t top_k)
 {
-    for (int64_t tokens = 1; tokens <= 64; tokens++)
-        for (int64_t top_k = 1; top_k <= 16; top_k++) {
-            const fp8moe_gate_decision d = decide("v0.30", facts, tokens, top_k, local);
-            const bool gathers = tokens * top_k <= largest;
-            if ((d.path == FP8MOE_PATH_GATHER) != gathers)
-                fail_msg("T %d K %d E_local %d ratio %s: Python says %d", (int)tokens, (int)top_k,
-                         (int)local, ratio, gathers);
-        }
+    const bool gathers = tokens * top_k <= python->largest;
+    if ((decide("v0.30", facts, tokens, top_k, python->local).path == FP8MOE_PATH_GATHER) !=
+        gathers)
+        fail_msg("T %d K %d E_local %d ratio %s: Python says %d", (int)tokens, (int)top_k,
+                 python->local, python->ratio, gathers);
 }
 
-static void products_as_python_compares_them(void **state)
+static void check_every_call(const fp8moe_gate_facts *facts, const python_answer *python)
 {
-    (void)state;
+    for (int64_t tokens = 1; tokens <= 64; tokens++)
+        for (int64_t top_k = 1; top_k <= 16; top_k++)
+            check_call(facts, python, tokens, top_k);
+}
+
+/* The last T that gathers, and the first that does not. */
+static void check_both_sides(const fp8moe_gate_facts *facts, const python_answer *python)
+{
+    for (int64_t top_k = 1; top_k <= 16; top_k++) {
+        const int64_t last = python->largest / top_k;
+        if (last > 0) check_call(facts, python, last < 64 ? last : 64, top_k);
+        if (last < 64) check_call(facts, python, last + 1, top_k);
+    }
+}
+
+typedef void (*call_checker)(const fp8moe_gate_facts *facts, const python_answer *python);
+
+static void hold_against_python(call_checker check, call_checker check_at_default)
+{
     FILE *answers = ask_python(largest_products, "");
     if (!answers) skip();
     for (int asked = 0; asked < 20 * 1024; asked++) {
-        char ratio[32];
-        int local, largest;
-        assert_int_equal(fscanf(answers, "%31s %d %d", ratio, &local, &largest), 3);
+        python_answer python;
+        assert_int_equal(
+            fscanf(answers, "%31s %d %d", python.ratio, &python.local, &python.largest), 3);
         fp8moe_gate_facts facts = assumed();
         assert_int_equal(fp8moe_gate_set_variable(version("v0.30"), &facts,
-                                                  "VLLM_HPU_MOE_GATHER_RATIO", ratio, NULL),
+                                                  "VLLM_HPU_MOE_GATHER_RATIO", python.ratio, NULL),
                          FP8MOE_OK);
-        check_every_call(&facts, ratio, local, largest);
+        (strcmp(python.ratio, "0.4") ? check : check_at_default)(&facts, &python);
     }
     assert_int_equal(pclose(answers), 0);
+}
+
+/* Every call at the default ratio; at the others both sides of the limit, for every K and E_local.
+ */
+static void products_as_python_compares_them(void **state)
+{
+    (void)state;
+    hold_against_python(check_both_sides, check_every_call);
+}
+
+/* 21 million calls: in the slow suite. */
+static void every_product_as_python_compares_it(void **state)
+{
+    (void)state;
+    hold_against_python(check_every_call, check_every_call);
 }
 
 /* int <= float is exact in Python, whatever the sizes. */
@@ -433,8 +470,11 @@ static void names(void **state)
     assert_int_equal(rows, 8);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    const struct CMUnitTest every_call[] = {cmocka_unit_test(every_product_as_python_compares_it)};
+    if (argc == 2 && !strcmp(argv[1], "--every-call"))
+        return cmocka_run_group_tests(every_call, NULL, NULL);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(limits_at_the_default_ratio),
         cmocka_unit_test(gathered_is_at_most_every_expert),

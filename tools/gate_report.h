@@ -34,6 +34,7 @@ typedef struct gate_report {
     size_t row_count;
     bool by_requests; /* --serve */
     int64_t max_num_seqs, speculative_tokens, factor;
+    int64_t sequence_parallel; /* ranks that split the tokens before they are gathered, or 1 */
     bool seqs_assumed;
     int64_t largest_tokens[FP8MOE_PATH_COUNT];
     gate_sweep *sweep;

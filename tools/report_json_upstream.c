@@ -2,6 +2,7 @@
 #include "report_json.h"
 #include "report_upstream.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,7 +46,13 @@ static void emit_value(emitter *json, fp8moe_gate_fact fact, const fp8moe_gate_v
         emit_boolean(json, "value", value->on);
         break;
     case FP8MOE_FACT_IS_NUMBER:
-        emit_number(json, "value", value->number);
+        if (isfinite(value->number))
+            emit_number(json, "value", value->number);
+        else
+            emit_text(json, "value",
+                      isnan(value->number) ? "nan"
+                      : value->number > 0  ? "inf"
+                                           : "-inf");
         break;
     case FP8MOE_FACT_IS_COUNT:
         emit_integer(json, "value", value->count);
@@ -164,6 +171,7 @@ static void emit_steps(emitter *json, const gate_report *data)
     emit_boolean(json, "max_num_seqs_assumed", data->seqs_assumed);
     emit_integer(json, "speculative_tokens", data->speculative_tokens);
     emit_integer(json, "parallel_factor", data->factor);
+    emit_integer(json, "sequence_parallel", data->sequence_parallel);
     emit_end(json);
 }
 

@@ -84,6 +84,21 @@ static void add_largest(buffer *out, const gate_report *data)
                     tokens_text(largest[FP8MOE_PATH_DENSE], dense));
 }
 
+static void add_steps(buffer *out, const gate_report *data)
+{
+    buffer_line(
+        out, 2, "T",
+        "bucket%s%s; max_num_seqs %lld%s, %lld speculative tokens, %lld data-parallel ranks",
+        data->speculative_tokens ? " * (1 + speculative tokens)" : "",
+        data->factor > 1 ? " * data-parallel ranks" : "", (long long)data->max_num_seqs,
+        data->seqs_assumed ? " (assumed)" : "", (long long)data->speculative_tokens,
+        (long long)data->factor);
+    if (data->sequence_parallel > 1)
+        buffer_line(out, 2, "",
+                    "the layer is sequence-parallel: tokens are padded to a multiple of %lld ranks",
+                    (long long)data->sequence_parallel);
+}
+
 static void add_head(buffer *out, const gate_report *data)
 {
     const fp8moe_cost_shape *s = &data->shape;
@@ -100,22 +115,13 @@ static void add_head(buffer *out, const gate_report *data)
                 (long long)s->local_num_experts, (long long)s->num_experts);
     if (data->has_cost)
         buffer_line(out, 2, "", "H %lld, I %lld", (long long)s->hidden, (long long)s->intermediate);
-    if (data->by_requests)
-        buffer_line(out, 2, "T",
-                    "bucket%s%s; max_num_seqs %lld%s, %lld speculative tokens, %lld "
-                    "data-parallel ranks",
-                    data->speculative_tokens ? " * (1 + speculative tokens)" : "",
-                    data->factor > 1 ? " * data-parallel ranks" : "", (long long)data->max_num_seqs,
-                    data->seqs_assumed ? " (assumed)" : "", (long long)data->speculative_tokens,
-                    (long long)data->factor);
+    if (data->by_requests) add_steps(out, data);
 }
-
-#define MIB 1048576.0
 
 /* Nothing follows a last column. */
 static int path_width(const gate_report *data)
 {
-    return data->other || data->has_cost ? 6 : 0;
+    return data->other ? 6 : 0;
 }
 
 static void add_row_head(buffer *out, const gate_report *data)
@@ -124,9 +130,6 @@ static void add_row_head(buffer *out, const gate_report *data)
     if (data->by_requests) buffer_format(out, "  %11s", "requests");
     buffer_format(out, "  %6s %7s %5s  %-*s", "T", "T * K", "g", path_width(data), "path");
     if (data->other) buffer_format(out, "  %s", fp8moe_gate_version_name(data->other));
-    if (data->has_cost)
-        buffer_format(out, " %8s %9s %9s %9s", "experts", "stock MiB", "gather", "+ copied");
-    if (data->has_prediction) buffer_add(out, "  speed-up");
     buffer_add(out, "\n");
 }
 
@@ -141,21 +144,6 @@ static void add_requests(buffer *out, const gate_row *row)
     buffer_format(out, "  %11s", text);
 }
 
-static double speed_up(const double seconds[FP8MOE_PATH_COUNT])
-{
-    return seconds[FP8MOE_PATH_STOCK] / seconds[FP8MOE_PATH_GATHER];
-}
-
-static void add_row_cost(buffer *out, const gate_report *data, const gate_row *row)
-{
-    const fp8moe_cost *gather = &row->cost[FP8MOE_PATH_GATHER];
-    buffer_format(out, " %8.1f %9.1f %9.1f %9.1f", row->load.experts,
-                  row->cost[FP8MOE_PATH_STOCK].weight_bytes / MIB, gather->weight_bytes / MIB,
-                  gather->copied_bytes / MIB);
-    if (data->has_prediction)
-        buffer_format(out, " %5.2f to %.2f", speed_up(row->seconds), speed_up(row->fused_seconds));
-}
-
 static void add_rows(buffer *out, const gate_report *data)
 {
     add_row_head(out, data);
@@ -167,9 +155,45 @@ static void add_rows(buffer *out, const gate_report *data)
                       (long long)row->decision.gathered, path_width(data),
                       fp8moe_path_name(row->decision.path));
         if (data->other) buffer_format(out, "  %s", fp8moe_path_name(row->other.path));
-        if (data->has_cost) add_row_cost(out, data, row);
         buffer_add(out, "\n");
     }
+}
+
+/* ---- cost ---- */
+
+#define MIB 1048576.0
+
+static double speed_up(const double seconds[FP8MOE_PATH_COUNT])
+{
+    return seconds[FP8MOE_PATH_STOCK] / seconds[FP8MOE_PATH_GATHER];
+}
+
+static void add_row_cost(buffer *out, const gate_report *data, const gate_row *row)
+{
+    const fp8moe_cost *stock = &row->cost[FP8MOE_PATH_STOCK];
+    const fp8moe_cost *gather = &row->cost[FP8MOE_PATH_GATHER];
+    const fp8moe_cost *dense = &row->cost[FP8MOE_PATH_DENSE];
+    buffer_format(out, "  %6lld %8.1f %9.1f %9.1f %9.1f %9.1f %9.1f %9.1f", (long long)row->tokens,
+                  row->load.experts, stock->weight_bytes / MIB, gather->weight_bytes / MIB,
+                  gather->copied_bytes / MIB, stock->multiplies / 1e6, gather->multiplies / 1e6,
+                  dense->multiplies / 1e6);
+    if (data->has_prediction)
+        buffer_format(out, " %5.2f to %.2f", speed_up(row->seconds), speed_up(row->fused_seconds));
+    buffer_add(out, "\n");
+}
+
+static void add_costs(buffer *out, const gate_report *data)
+{
+    if (!data->has_cost) return;
+    buffer_add(out,
+               "\n  MiB of weights a call reads and copies, and million multiply-adds; experts "
+               "that\n  uniform routing would reach here\n");
+    buffer_format(out, "  %6s %8s %9s %9s %9s %9s %9s %9s", "T", "experts", "all MiB", "gather",
+                  "+ copied", "stock M", "gather", "dense");
+    if (data->has_prediction) buffer_add(out, "  speed-up");
+    buffer_add(out, "\n");
+    for (size_t i = 0; i < data->row_count; i++)
+        add_row_cost(out, data, &data->rows[i]);
 }
 
 static void add_sweep(buffer *out, const gate_report *data)
@@ -238,6 +262,7 @@ void text_gate(const gate_report *data, buffer *out)
         add_notes(out, data->notes, data->note_count);
         add_conditions(out, &data->rows[0].decision);
         add_rows(out, data);
+        add_costs(out, data);
         if (is_excluded(data)) add_exclusions(out);
     }
     add_sweep(out, data);

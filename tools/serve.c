@@ -97,6 +97,7 @@ static const struct flag_row {
     {"-ep", FLAG_SWITCH, FIELD(expert_parallel), 0},
     {"--enforce-eager", FLAG_SWITCH, FIELD(eager), 0},
     {"--model", FLAG_TEXT, FIELD(model), 0},
+    {"--all2all-backend", FLAG_TEXT, FIELD(all2all_backend), 0},
 };
 
 static bool same_flag(const char *given, size_t length, const char *name)
@@ -142,10 +143,10 @@ static fp8moe_status set_speculation(const struct flag_row *row, const char *tex
     return st;
 }
 
-static void set_model(serve_line *out, const char *name)
+static void set_text(char **field, const char *value)
 {
-    free(out->model);
-    out->model = cli_copy(name);
+    free(*field);
+    *field = cli_copy(value);
 }
 
 static fp8moe_status set_value(const struct flag_row *row, const char *value, serve_line *out,
@@ -156,7 +157,7 @@ static fp8moe_status set_value(const struct flag_row *row, const char *value, se
     if (row->kind == FLAG_COUNT) return set_count(row, value, (int64_t *)(void *)field, err);
     if (row->kind == FLAG_SPECULATION)
         return set_speculation(row, value, (int64_t *)(void *)field, err);
-    set_model(out, value);
+    set_text((char **)(void *)field, value);
     return FP8MOE_OK;
 }
 
@@ -210,7 +211,7 @@ static fp8moe_status take_words(const words *list, serve_line *out, fp8moe_error
         if (word[0] == '-')
             CLI_TRY(take_flag(list, &i, out, err));
         else if (!strcmp(word, "serve") && i + 1 < list->count && list->at[i + 1][0] != '-')
-            set_model(out, list->at[++i]);
+            set_text(&out->model, list->at[++i]);
     }
     return FP8MOE_OK;
 }
@@ -226,11 +227,25 @@ fp8moe_status serve_parse(const char *text, serve_line *out, fp8moe_error *err)
     return st;
 }
 
+int64_t serve_sequence_parallel(const serve_line *line)
+{
+    static const char *const able[] = {
+        "allgather_reducescatter", "naive",  "deepep_high_throughput",
+        "deepep_low_latency",      "mori",   "mori_high_throughput",
+        "mori_low_latency",        "nixl_ep"};
+    const char *backend = line->all2all_backend ? line->all2all_backend : able[0];
+    if (!line->expert_parallel || line->tensor_parallel < 2 || line->data_parallel < 2) return 1;
+    for (size_t i = 0; i < sizeof able / sizeof *able; i++)
+        if (!strcmp(backend, able[i])) return line->tensor_parallel;
+    return 1;
+}
+
 void serve_free(serve_line *line)
 {
     for (size_t i = 0; i < line->variable_count; i++)
         free(line->variables[i]);
     free(line->variables);
     free(line->model);
+    free(line->all2all_backend);
     *line = (serve_line){0};
 }

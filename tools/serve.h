@@ -9,6 +9,7 @@
 typedef struct serve_line {
     char *model; /* behind serve or --model, or NULL */
     int64_t tensor_parallel, data_parallel;
+    char *all2all_backend; /* or NULL: vLLM's default */
     int64_t max_num_seqs;
     bool seqs_given;
     int64_t speculative_tokens;
@@ -26,6 +27,12 @@ typedef struct serve_line {
  * range
  */
 fp8moe_status serve_parse(const char *text, serve_line *out, fp8moe_error *err);
+/*
+ * Ranks over which a layer's tokens are split, padded and gathered again: the tensor-parallel ones
+ * where vLLM makes its MoE layers sequence-parallel (expert, tensor and data parallel, and a
+ * backend that can); else 1.
+ */
+int64_t serve_sequence_parallel(const serve_line *line);
 void serve_free(serve_line *line);
 
 #endif
