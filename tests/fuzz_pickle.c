@@ -15,7 +15,7 @@ typedef struct archive {
 static void put(uint8_t **at, uint32_t value, int bytes)
 {
     for (int i = 0; i < bytes; i++)
-        *(*at)++ = i < 4 ? (uint8_t)(value >> 8 * i) : 0;
+        *(*at)++ = (uint8_t)(i < 4 ? value >> 8 * i : 0);
 }
 
 /* What local header and directory have in common: version to sizes of name and extra field. */

@@ -1,6 +1,7 @@
 /* fp8moe: did this device compute this FP8 mixture-of-experts layer correctly? The table of
  * commands. */
 #include "fields.h"
+#include "shortened.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -130,6 +131,7 @@ static cli_exit run_command(const cli_command *command, int count, char **argume
         code = help(command->name);
     } else {
         quiet_blas();
+        shortened_watch();
         code = command->run(&given);
     }
     options_free(&given);
