@@ -110,6 +110,27 @@ static fp8moe_status parse_seed(const options *given, option_id id, uint64_t *ou
                     text);
 }
 
+static int64_t size_or_one(const settings *all, setting_id id)
+{
+    return all->value[id].source == SOURCE_UNKNOWN ? 1 : all->value[id].integer;
+}
+
+/* The rank whose part is made, and what that makes of the layer's sizes. */
+static void find_ranks(synth_plan *plan, settings *all)
+{
+    const setting *value = all->value;
+    char number[24];
+    plan->ranks = (fp8moe_ranks){.ep_rank = value[SETTING_EP_RANK].integer,
+                                 .ep_size = size_or_one(all, SETTING_EP_SIZE),
+                                 .tp_rank = value[SETTING_TP_RANK].integer,
+                                 .tp_size = size_or_one(all, SETTING_TP_SIZE)};
+    if (plan->ranks.ep_size == 1) return;
+    snprintf(number, sizeof number, "%lld", (long long)plan->shape.experts);
+    settings_fill(all, SETTING_NUM_EXPERTS, number, SOURCE_INFERRED);
+    snprintf(number, sizeof number, "%lld", (long long)(plan->shape.experts / plan->ranks.ep_size));
+    settings_fill(all, SETTING_LOCAL_NUM_EXPERTS, number, SOURCE_INFERRED);
+}
+
 static fp8moe_status find_plan(const options *given, synth_plan *plan, settings *all,
                                fp8moe_error *err)
 {
@@ -137,6 +158,7 @@ static fp8moe_status find_plan(const options *given, synth_plan *plan, settings 
     plan->stage = config.weights_stage;
     plan->block_rows = config.block_rows;
     plan->block_columns = config.block_cols;
+    find_ranks(plan, all);
     return FP8MOE_OK;
 }
 
@@ -211,6 +233,7 @@ static fp8moe_status synth_layer_into(const options *given, written *out, fp8moe
     CLI_TRY(find_plan(given, &plan, &out->settings, err));
     out->recipe = plan.recipe;
     fp8moe_status st = synth_make(&plan, &layer, err);
+    if (st == FP8MOE_OK) st = synth_take_rank(&plan, &layer, err);
     if (st == FP8MOE_OK) st = compute(given, &plan, &out->settings, &layer, err);
     if (st == FP8MOE_OK) st = write_layer(&plan, &layer, out, err);
     scratch_free(&memory);
@@ -247,7 +270,9 @@ const cli_command command_synth = {
                    "heavy-tailed, with the scales of "
                    "the stage asked for (checkpoint unless said). The same seed gives the same "
                    "bytes everywhere. The file's "
-                   "metadata holds the settings, so that 'fp8moe verify' needs no options.",
+                   "metadata holds the settings, so that 'fp8moe verify' needs no options.\n"
+                   "--ep-size and --ep-rank, --tp-size and --tp-rank make one rank's part of the "
+                   "layer that the same seed gives without them, with its partial output.",
     .example = "fp8moe synth --shape T=5,E=16,K=4,H=384,I=256 --recipe gather --target gaudi2 -o "
                "sample.safetensors",
     .run = synth,

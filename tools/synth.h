@@ -17,6 +17,7 @@ typedef struct synth_plan {
     fp8moe_stage_of_weights stage;
     int64_t block_rows, block_columns;
     bool correction_bias;
+    fp8moe_ranks ranks; /* sizes of 1: the whole layer */
 } synth_plan;
 
 #define SYNTH_MAX_TENSORS 12
@@ -39,6 +40,14 @@ typedef struct synth_layer {
  * @return OK; IO where there is no room for the tensors
  */
 fp8moe_status synth_make(const synth_plan *plan, synth_layer *out, fp8moe_error *err);
+
+/*
+ * Leave the window of experts and the slice of a rank, where the plan asks for one. The weights of
+ * all ranks together are those of the whole layer.
+ *
+ * @return OK; USAGE where experts or scale blocks do not divide; IO
+ */
+fp8moe_status synth_take_rank(const synth_plan *plan, synth_layer *layer, fp8moe_error *err);
 
 /* Add a tensor that was computed. */
 void synth_add(synth_layer *layer, const char *name, const fp8moe_tensor *tensor);

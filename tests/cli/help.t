@@ -16,7 +16,7 @@ Help goes to standard output and exits 0.
     inspect   list a file's tensors with their range, or a model folder's layers
     lint      say what is odd about a dump before anything is multiplied
     init      write a commented case file from what dumps hold
-    ranks     hold the expert-parallel ranks of one layer against each other
+    ranks     hold the ranks of one layer against each other
     prepare   write a layer's weights from a model folder as a serving process holds them
     synth     make up a layer and its output under a recipe
     recipes   list targets and recipes, their evidence and what is open about them

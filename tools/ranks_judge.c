@@ -1,0 +1,135 @@
+/* Is a rank's output what its recipe gives, and if not: is it what another rank's window would? */
+#include "catalog.h"
+#include "ranks.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *rank_ids_name(rank_ids ids)
+{
+    static const char *const names[] = {NULL, "offset", "direct", "shifted"};
+    return names[ids];
+}
+
+/* Windows that are emulated at most, and what share of its own distance one must come to. */
+#define MOST_WINDOWS 256
+#define NEARER 0.25
+
+/* ---- judging ---- */
+
+static const fp8moe_recipe *find_recipe(const rank_row *row)
+{
+    const fields *found = &row->subject.fields;
+    const setting *given = &row->subject.settings.value[SETTING_RECIPE];
+    if (given->source != SOURCE_UNKNOWN) return catalog_recipe(given->text);
+    for (size_t i = 0; i < found->output_count; i++)
+        if (found->outputs[i].tensor.data == row->output.data && found->outputs[i].recipe)
+            return catalog_recipe(found->outputs[i].recipe);
+    return NULL;
+}
+
+/* Judge where that is possible; else say why it is not. */
+static fp8moe_status judge(rank_row *row, fp8moe_error *err)
+{
+    fp8moe_judge_options judging;
+    fp8moe_error reason;
+    bool fits = false;
+    const fp8moe_recipe *recipe = find_recipe(row);
+    if (!recipe) {
+        row->unjudged = cli_copy("no recipe is given");
+        return FP8MOE_OK;
+    }
+    if (subject_fits(&row->subject, recipe, &fits, &reason) != FP8MOE_OK || !fits) {
+        row->unjudged = cli_copy(reason.message);
+        return FP8MOE_OK;
+    }
+    fp8moe_judge_options_default(&judging);
+    row->recipe = recipe;
+    return subject_judge(&row->subject, recipe, &row->output, &judging, NULL, &row->judgement, err);
+}
+
+/* ---- whose window ---- */
+
+/* Rel-L2 of the output from what the rank would compute as rank `as`. */
+static fp8moe_status distance_as(const rank_row *row, int64_t as, double *out, fp8moe_error *err)
+{
+    subject_dump subject = row->subject;
+    scratch memory = {0};
+    watch seen = {.memory = &memory};
+    fp8moe_layer_info info;
+    fp8moe_compare_options comparing;
+    fp8moe_comparison found;
+    fp8moe_tensor got = row->output;
+    subject.settings.value[SETTING_EP_RANK].integer = as;
+    seen.keep[FP8MOE_STAGE_OUTPUT] = true;
+    fp8moe_compare_options_default(&comparing);
+    fp8moe_status st = subject_run(&subject, row->recipe, &seen, &info, err);
+    const fp8moe_tensor *expected = &seen.stage[FP8MOE_STAGE_OUTPUT].total;
+    if (st == FP8MOE_OK && fp8moe_tensor_count(expected) == fp8moe_tensor_count(&got))
+        got = fp8moe_tensor_view(got.data, got.dtype, expected->rank, expected->shape);
+    if (st == FP8MOE_OK) st = fp8moe_compare(expected, &got, &comparing, &found, err);
+    if (st == FP8MOE_OK) *out = isnan(found.rel_l2) ? (double)INFINITY : found.rel_l2;
+    scratch_free(&memory);
+    return st;
+}
+
+/* The window under which the emulated output comes much nearer than under its own. */
+static fp8moe_status find_by_emulation(rank_row *row, int64_t windows, fp8moe_error *err)
+{
+    double own = 0, nearest;
+    CLI_TRY(distance_as(row, row->rank, &own, err));
+    nearest = NEARER * own;
+    for (int64_t as = 0; as < windows; as++) {
+        double distance;
+        if (as == row->rank) continue;
+        CLI_TRY(distance_as(row, as, &distance, err));
+        if (!(distance < nearest)) continue;
+        nearest = distance;
+        row->acts_as = as;
+    }
+    return FP8MOE_OK;
+}
+
+/* The only window that the zero rows of the output agree with. */
+static void find_by_pattern(rank_row *row, int64_t windows)
+{
+    int64_t found = -1, lost, stray;
+    for (int64_t as = 0; as < windows; as++) {
+        ranks_contradictions(row, as * row->count, row->count, &lost, &stray);
+        if (lost || stray) continue;
+        if (found >= 0) return;
+        found = as;
+    }
+    row->acts_as = found;
+}
+
+static bool uses_direct_ids(const rank_row *row)
+{
+    return row->recipe && row->judgement.verdict == FP8MOE_VERDICT_SAME &&
+           row->judgement.recipe.ids == FP8MOE_IDS_DIRECT;
+}
+
+static fp8moe_status find_window(rank_row *row, int64_t windows, fp8moe_error *err)
+{
+    if (row->lost || row->stray) find_by_pattern(row, windows);
+    if (row->acts_as >= 0 || !row->recipe || windows > MOST_WINDOWS) return FP8MOE_OK;
+    if (row->judgement.verdict != FP8MOE_VERDICT_DIFFERENT) return FP8MOE_OK;
+    return find_by_emulation(row, windows, err);
+}
+
+fp8moe_status ranks_judge(rank_row *row, int64_t num_experts, fp8moe_error *err)
+{
+    const int64_t windows = num_experts / row->count;
+    CLI_TRY(judge(row, err));
+    if (windows < 2 || row->energy == 0) return FP8MOE_OK;
+    if (uses_direct_ids(row) && row->rank > 0)
+        row->acts_as = 0;
+    else
+        CLI_TRY(find_window(row, windows, err));
+    if (row->acts_as >= 0)
+        row->meaning = row->acts_as ? RANK_IDS_SHIFTED : RANK_IDS_DIRECT;
+    else if (row->rank > 0 && row->recipe && row->judgement.verdict == FP8MOE_VERDICT_SAME)
+        row->meaning = RANK_IDS_OFFSET;
+    return FP8MOE_OK;
+}
