@@ -41,8 +41,9 @@ static fp8moe_status lint_source(const source *from, const options *given, bool 
     lint_result result = {0};
     const fp8moe_status st = subject_open(from, given, &subject, err);
     if (st == FP8MOE_OK) {
-        lint_fields(&subject.fields,
-                    fp8moe_target_find(subject.settings.value[SETTING_TARGET].text), &result);
+        const setting *all = subject.settings.value;
+        lint_fields(&subject.fields, fp8moe_target_find(all[SETTING_TARGET].text),
+                    all[SETTING_EP_RANK].integer * all[SETTING_LOCAL_NUM_EXPERTS].integer, &result);
         *findings += result.count;
         if (as_json)
             emit_result(json, from->title, &result);

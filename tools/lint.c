@@ -107,7 +107,7 @@ static bool is_routed(const fields *found, int64_t expert)
     return false;
 }
 
-static void report_experts(lint_result *out, const fields *found, const char *name,
+static void report_experts(lint_result *out, const fields *found, int64_t first, const char *name,
                            const expert_codes *experts, int64_t count)
 {
     const bool routed = fp8moe_tensor_present(&found->inputs.topk_ids);
@@ -115,7 +115,7 @@ static void report_experts(lint_result *out, const fields *found, const char *na
         if (!experts[e].live)
             add_finding(out, "dead-expert", name, 1,
                         cli_text("expert %lld: every code is 0", (long long)e));
-        if (experts[e].broken && routed && !is_routed(found, e))
+        if (experts[e].broken && routed && !is_routed(found, first + e))
             add_finding(out, "poison", name, 1,
                         cli_text("expert %lld holds NaN and no token is routed to it: where the "
                                  "gathered path reads it as "
@@ -131,7 +131,7 @@ static void report_experts(lint_result *out, const fields *found, const char *na
     }
 }
 
-static void lint_weight(lint_result *out, const fields *found, const char *name,
+static void lint_weight(lint_result *out, const fields *found, int64_t first, const char *name,
                         const fp8moe_tensor *weight, const fp8moe_target *target)
 {
     if (weight->dtype != FP8MOE_DTYPE_F8_E4M3 || fp8moe_tensor_count(weight) == 0) return;
@@ -143,7 +143,7 @@ static void lint_weight(lint_result *out, const fields *found, const char *name,
         report_tally(out, "beyond-240", name, weight, &beyond,
                      "codes from 0x78 on: 256 to 448 here, Inf or NaN on a Gaudi2 unless its "
                      "loader halved them");
-    report_experts(out, found, name, experts, experts_of(weight));
+    report_experts(out, found, first, name, experts, experts_of(weight));
     free(experts);
 }
 
@@ -260,7 +260,8 @@ static void lint_fit(lint_result *out, const fields *found, const fp8moe_target 
                 cli_text("%s%s%s", err.tensor, err.tensor[0] ? ": " : "", err.message));
 }
 
-void lint_fields(const fields *found, const fp8moe_target *target, lint_result *out)
+void lint_fields(const fields *found, const fp8moe_target *target, int64_t first_expert,
+                 lint_result *out)
 {
     const fp8moe_inputs *in = &found->inputs;
     const struct {
@@ -273,7 +274,7 @@ void lint_fields(const fields *found, const fp8moe_target *target, lint_result *
     lint_fit(out, found, target);
     for (size_t i = 0; i < sizeof weights / sizeof *weights; i++) {
         if (!fp8moe_tensor_present(weights[i].weight)) continue;
-        lint_weight(out, found, weights[i].name, weights[i].weight, target);
+        lint_weight(out, found, first_expert, weights[i].name, weights[i].weight, target);
         lint_blocks(out, weights[i].name, weights[i].weight, weights[i].scale);
         lint_scale(out, weights[i].scale_name, weights[i].scale);
     }

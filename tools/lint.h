@@ -17,8 +17,10 @@ typedef struct lint_result {
     size_t count;
 } lint_result;
 
-/* Look at everything the fields hold; `target` may be NULL. The caller frees. */
-void lint_fields(const fields *found, const fp8moe_target *target, lint_result *out);
+/* Look at everything the fields hold; `target` may be NULL. `first_expert` is the id that the
+ * router gives the first expert here (0 but in an expert-parallel group). The caller frees. */
+void lint_fields(const fields *found, const fp8moe_target *target, int64_t first_expert,
+                 lint_result *out);
 void lint_free(lint_result *result);
 
 #endif

@@ -18,3 +18,16 @@ The validator of these tests does reject: a key too many, one too few, a wrong t
   $ sed 's/"seconds": .*,/"seconds": null,/' report.json > broken.json; validate broken.json
   broken.json: fp8moe.report/1: $.timing.seconds: None is not number
   [1]
+
+Every kind of report that the program knows the name of has its schema.
+
+  $ grep -aoh 'fp8moe\.[a-z]*/1' $(command -v fp8moe) | sort -u | while read name; do kind=${name#fp8moe.}; test -f data/${kind%/1}.schema.json && echo ok || echo no schema: $name; done | sort -u
+  ok
+
+Those that no other case validates.
+
+  $ fp8moe route a.safetensors --format json -o route.json; validate route.json
+  route.json: fp8moe.route/1: valid
+  $ edit_dump a.safetensors b.safetensors 'set:topk_weights[0]=0000c07f'; fp8moe route b.safetensors --format json -o route.json; validate route.json; query route.json verdict
+  route.json: fp8moe.route/1: valid
+  different
