@@ -83,7 +83,7 @@ run_all() {
     export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
     suite "address and undefined-behaviour sanitizers" build-sanitizers \
         "-Dwerror=true -Db_sanitize=address,undefined -Dc_args=-fno-sanitize-recover=all" \
-        $lean --timeout-multiplier 5
+        $lean --no-suite tree --timeout-multiplier 5
     suite "thread sanitizer" build-threads "-Dwerror=true -Db_sanitize=thread -Dopenblas=disabled" \
         --timeout-multiplier 5 parallel kernels moe stage_hash
     export CC=clang CXX=clang++
