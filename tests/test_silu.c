@@ -123,9 +123,8 @@ static void values_are_those_of_the_definition(void **state)
 static void exp_is_within_one_unit_on_a_sweep(void **state)
 {
     (void)state;
-#if LDBL_MANT_DIG < 64
-    skip();
-#endif
+    const volatile long double one = 1; /* an emulator of the processor may have doubles only */
+    if (one + 0x1p-60L == one) skip();
     for (int i = -7400000; i < 7090000; i += 7) {
         const double x = i * 1.000000123e-4;
         const long double want = expl((long double)x);
