@@ -19,18 +19,21 @@ const char *fp8moe_route_class_name(fp8moe_route_class which)
 typedef struct token_check {
     fp8moe_routing routing;
     int64_t experts, groups, group_size, groups_kept;
-    double *logits, *scores, *choice; /* [experts] */
-    double *masked;                   /* [experts] choice, -Inf outside the groups kept */
-    double *group_scores;             /* [groups] */
-    int64_t *group_best;              /* [groups] the expert of the largest choice */
-    bool *kept;                       /* [groups] */
-    bool *own_kept;                   /* [groups] of this library's choice */
-    bool *inside;                     /* [experts] part of the set in question */
-    int64_t *own;                     /* [top_k] this library's choice */
-    int64_t *other;                   /* [top_k] */
-    int64_t *dumped;                  /* [top_k] */
-    int64_t *ids;                     /* [top_k] dumped, masked slots filled in */
-    double *weights, *expected;       /* [top_k] dumped; what it should be */
+    double *logits, *scores, *choice;   /* [experts] */
+    double *masked;                     /* [experts] choice, -Inf outside the groups kept */
+    double *group_scores;               /* [groups] */
+    int64_t *group_best;                /* [groups] the expert of the largest choice */
+    bool *kept;                         /* [groups] */
+    bool *own_kept;                     /* [groups] of this library's choice */
+    bool *inside;                       /* [experts] part of the set in question */
+    int64_t *own;                       /* [top_k] this library's choice */
+    int64_t *other;                     /* [top_k] */
+    int64_t *flipped;                   /* [top_k] the other choice that a margin belongs to */
+    int64_t *flip;                      /* [top_k] that of the least margin */
+    double *own_weights, *flip_weights; /* [top_k] */
+    int64_t *dumped;                    /* [top_k] */
+    int64_t *ids;                       /* [top_k] dumped, masked slots filled in */
+    double *weights, *expected;         /* [top_k] dumped; what it should be */
 } token_check;
 
 /* ---- steps ---- */
@@ -132,16 +135,26 @@ static int64_t best_expert_left_out(const token_check *c)
 
 /* ---- margins ---- */
 
-/* Steps to the nearest choice that swaps two experts of the kept groups. */
+static void copy_ids(const token_check *c, int64_t *to, const int64_t *from)
+{
+    memcpy(to, from, (size_t)c->routing.top_k * sizeof *to);
+}
+
+/* Steps to the nearest choice that swaps two experts of the kept groups: c->flipped. */
 static double margin_of_experts(token_check *c)
 {
     double margin = (double)INFINITY;
+    int64_t slot = 0;
     mark(c, c->own);
     const int64_t next = best_expert_left_out(c);
     for (int64_t k = 0; k < c->routing.top_k && next >= 0; k++) {
         const double steps = expert_steps(c, next, c->own[k]);
-        if (steps < margin) margin = steps;
+        if (!(steps < margin)) continue;
+        margin = steps;
+        slot = k;
     }
+    copy_ids(c, c->flipped, c->own);
+    if (margin < (double)INFINITY) c->flipped[slot] = next;
     return margin;
 }
 
@@ -152,14 +165,16 @@ static bool is_own_choice(const token_check *c, const int64_t *ids)
     return true;
 }
 
-/* Steps to another choice once group `in` is kept instead of `out`: 0 where that alone changes it.
- */
+/* Steps to another choice, c->flipped, once group `in` is kept instead of `out`: 0 where that alone
+ * changes it. */
 static double margin_after_swap(token_check *c, int64_t out, int64_t in)
 {
     c->kept[out] = false;
     c->kept[in] = true;
     choose_within_kept(c, c->other);
-    const double margin = is_own_choice(c, c->other) ? margin_of_experts(c) : 0;
+    const bool same = is_own_choice(c, c->other);
+    if (!same) copy_ids(c, c->flipped, c->other);
+    const double margin = same ? margin_of_experts(c) : 0;
     c->kept[in] = false;
     c->kept[out] = true;
     return margin;
@@ -174,7 +189,9 @@ static double margin_of_groups(token_check *c, double margin)
             if (steps >= margin) continue;
             const double then = margin_after_swap(c, out, in);
             const double both = then > steps ? then : steps;
-            if (both < margin) margin = both;
+            if (!(both < margin)) continue;
+            margin = both;
+            copy_ids(c, c->flip, c->flipped);
         }
     return margin;
 }
@@ -187,7 +204,16 @@ static double route_own(token_check *c)
     fill_groups(c);
     memcpy(c->own_kept, c->kept, (size_t)c->groups * sizeof *c->kept);
     choose_within_kept(c, c->own);
-    return margin_of_groups(c, margin_of_experts(c));
+    const double margin = margin_of_experts(c);
+    copy_ids(c, c->flip, c->flipped);
+    return margin_of_groups(c, margin);
+}
+
+static void weigh(const token_check *c, const int64_t *ids, double *weights)
+{
+    for (int64_t k = 0; k < c->routing.top_k; k++)
+        weights[k] = c->scores[ids[k]];
+    route_weigh(&c->routing, weights);
 }
 
 /* ---- a dumped choice ---- */
@@ -339,9 +365,7 @@ static double weight_steps(double expected, double got, double largest)
 static void judge_weights(token_check *c, fp8moe_route_finding *out)
 {
     double largest = 0;
-    for (int64_t k = 0; k < c->routing.top_k; k++)
-        c->expected[k] = c->scores[c->ids[k]];
-    route_weigh(&c->routing, c->expected);
+    weigh(c, c->ids, c->expected);
     for (int64_t k = 0; k < c->routing.top_k; k++)
         if (c->expected[k] > largest) largest = c->expected[k];
     for (int64_t k = 0; k < c->routing.top_k; k++) {
@@ -378,6 +402,13 @@ static fp8moe_route_finding check_token(token_check *c, bool has_ids, bool has_w
     found.nonfinite = has_nonfinite(c->logits, c->experts);
     found.margin = route_own(c);
     found.own_ids = c->own;
+    found.own_weights = c->own_weights;
+    weigh(c, c->own, c->own_weights);
+    if (found.margin < (double)INFINITY) {
+        found.flip_ids = c->flip;
+        found.flip_weights = c->flip_weights;
+        weigh(c, c->flip, c->flip_weights);
+    }
     if (!has_ids || !has_an_id(c->dumped, c->routing.top_k)) return found;
     judge_choice(c, &found);
     if (has_weights && !found.repeated && !found.too_many_groups) judge_weights(c, &found);
@@ -498,6 +529,10 @@ static bool allocate(token_check *c, arena *memory)
            (c->own_kept = arena_alloc(memory, groups * sizeof *c->own_kept)) &&
            (c->own = arena_alloc(memory, top_k * sizeof *c->own)) &&
            (c->other = arena_alloc(memory, top_k * sizeof *c->other)) &&
+           (c->flipped = arena_alloc(memory, top_k * sizeof *c->flipped)) &&
+           (c->flip = arena_alloc(memory, top_k * sizeof *c->flip)) &&
+           (c->own_weights = arena_alloc(memory, top_k * sizeof *c->own_weights)) &&
+           (c->flip_weights = arena_alloc(memory, top_k * sizeof *c->flip_weights)) &&
            (c->ids = arena_alloc(memory, top_k * sizeof *c->ids)) &&
            (c->dumped = arena_alloc(memory, top_k * sizeof *c->dumped)) &&
            (c->weights = arena_alloc(memory, top_k * sizeof *c->weights)) &&

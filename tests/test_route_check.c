@@ -32,7 +32,13 @@ static fp8moe_routing softmax_routing(int64_t top_k)
 typedef struct seen {
     fp8moe_route_finding finding;
     int calls;
+    int64_t top_k;
+    bool has_flip;
+    int64_t flip_ids[MAX_EXPERTS]; /* copies: the finding's own end with the call */
+    float flip_weights[MAX_EXPERTS];
 } seen;
+
+static seen last_seen; /* by check() */
 
 static void listen(void *user, int64_t token, const fp8moe_route_finding *finding)
 {
@@ -40,13 +46,18 @@ static void listen(void *user, int64_t token, const fp8moe_route_finding *findin
     assert_int_equal(token, s->calls);
     s->finding = *finding;
     s->calls++;
+    s->has_flip = finding->flip_ids != NULL;
+    for (int64_t k = 0; k < s->top_k && s->has_flip; k++) {
+        s->flip_ids[k] = finding->flip_ids[k];
+        s->flip_weights[k] = (float)finding->flip_weights[k];
+    }
 }
 
 /* Check one token of f32 logits; ids and weights may be NULL. */
 static fp8moe_route_finding check(const fp8moe_routing *routing, const float *logits,
                                   int64_t experts, const int64_t *ids, const float *weights)
 {
-    seen s = {.calls = 0};
+    seen s = {.calls = 0, .top_k = routing->top_k};
     const fp8moe_route_listener listener = {listen, &s};
     const fp8moe_tensor l =
         fp8moe_tensor_view(logits, FP8MOE_DTYPE_F32, 2, (int64_t[]){1, experts});
@@ -62,6 +73,7 @@ static fp8moe_route_finding check(const fp8moe_routing *routing, const float *lo
     assert_int_equal(summary.choice[s.finding.choice], 1);
     assert_int_equal(summary.weights[s.finding.weights], 1);
     assert_int_equal(summary.could_flip, s.finding.margin <= 1);
+    last_seen = s;
     return s.finding;
 }
 
@@ -367,6 +379,21 @@ static void check_every_set(const model *m, const fp8moe_routing *routing, int *
         fail_msg("margin %g, the model says %g", margin, nearest);
 }
 
+/* The choice that the margin belongs to, handed in as dumped, misses by just the margin, and its
+ * weights are right for it. */
+static void check_flip(const fp8moe_routing *routing, const float *logits, int64_t experts)
+{
+    const double margin = check(routing, logits, experts, NULL, NULL).margin;
+    const seen flip = last_seen;
+    assert_int_equal(flip.has_flip, isfinite(margin));
+    if (!flip.has_flip) return;
+    const fp8moe_route_finding f =
+        check(routing, logits, experts, flip.flip_ids, flip.flip_weights);
+    assert_int_not_equal(f.choice, FP8MOE_ROUTE_IDENTICAL);
+    assert_true(f.gap == margin);
+    assert_int_equal(f.weights, FP8MOE_ROUTE_IDENTICAL);
+}
+
 static void every_set_of_experts(void **state)
 {
     (void)state;
@@ -405,6 +432,7 @@ static void every_set_of_experts(void **state)
             m.group_score[g] = m.biased ? (double)(float)(first + second) : first;
         }
         check_every_set(&m, &routing, classes);
+        check_flip(&routing, logits, m.experts);
     }
     assert_int_equal(classes[FP8MOE_ROUTE_UNJUDGED], 0);
     assert_true(classes[FP8MOE_ROUTE_IDENTICAL] == 400);

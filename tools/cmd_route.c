@@ -1,6 +1,7 @@
 /* route: dumped ids and weights held against the router logits; how near tokens are to a flip. */
 #include "decide.h"
 #include "report_upstream.h"
+#include "route_flips.h"
 #include "subject.h"
 
 #include <stdlib.h>
@@ -20,6 +21,7 @@ static void free_dump(route_dump *dump)
         free(dump->notes[i]);
     for (size_t i = 0; i < dump->worst_count; i++)
         free(dump->worst[i].own_ids);
+    route_flips_free(dump);
     free(dump->notes);
     free(dump->file);
     free(dump->layer);
@@ -47,6 +49,7 @@ static void keep_token(void *user, int64_t token, const fp8moe_route_finding *fi
 {
     route_dump *dump = user;
     size_t place = dump->worst_count;
+    route_flips_keep(dump, token, finding);
     if (worse_class(finding) <= FP8MOE_ROUTE_IDENTICAL) return;
     while (place > 0 && is_worse(finding, &dump->worst[place - 1].finding))
         place--;
@@ -214,6 +217,7 @@ static fp8moe_status check_dump(const subject_dump *subject, route_dump *dump, f
     CLI_TRY(fp8moe_route_check(&config.routing, &in->router_logits, &in->topk_ids,
                                &in->topk_weights, &listener, &dump->summary, err));
     CLI_TRY(count_experts(subject, dump, err));
+    CLI_TRY(route_flips_measure(dump, subject, err));
     judge(dump);
     if (dump->verdict == CLI_DIFFERENT) dump->fits = find_fit(&config.routing, in);
     add_notes(dump, subject);
@@ -286,13 +290,16 @@ const cli_command command_route = {
     .min_operands = 1,
     .max_operands = SIZE_MAX,
     .summary = "hold dumped ids and weights against the router logits, and find near flips",
-    .description = "A token is identical, a tie (other experts of equal score), a flip within a "
-                   "step (right if one "
-                   "score or logit were off by one bf16 step) or wrong. Ids of -1 are slots that "
-                   "were masked out. The "
-                   "margin says how many bf16 steps a token is from another choice.\n"
-                   "Exit code: 0 every token is right, a tie or within a step, 1 some are wrong, 4 "
-                   "nothing to judge.",
+    .description =
+        "A token is identical, a tie (other experts of equal score), a flip within a "
+        "step (right if one "
+        "score or logit were off by one bf16 step) or wrong. Ids of -1 are slots that "
+        "were masked out. The "
+        "margin says how many bf16 steps a token is from another choice; for tokens that "
+        "one step could flip, how much of the router's weight would move, and, where the "
+        "dump holds hidden_states and weights, how much of the output.\n"
+        "Exit code: 0 every token is right, a tie or within a step, 1 some are wrong, 4 "
+        "nothing to judge.",
     .example = "fp8moe route layer.safetensors --top-k 8 --scoring-func sigmoid",
     .run = route,
 };

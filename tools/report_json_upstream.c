@@ -264,6 +264,14 @@ static void emit_classes(emitter *json, const char *key, const int64_t *classes)
     emit_end(json);
 }
 
+static void emit_ids(emitter *json, const char *key, const int64_t *ids, int64_t top_k)
+{
+    emit_array(json, key);
+    for (int64_t k = 0; k < top_k; k++)
+        emit_integer(json, NULL, ids[k]);
+    emit_end(json);
+}
+
 static void emit_token(emitter *json, const route_dump *dump, const route_token *t)
 {
     const fp8moe_route_finding *f = &t->finding;
@@ -280,10 +288,7 @@ static void emit_token(emitter *json, const route_dump *dump, const route_token 
     emit_number(json, "weight_gap", f->weight_gap);
     emit_number(json, "weight_expected", f->weight_expected);
     emit_number(json, "weight_got", f->weight_got);
-    emit_array(json, "own_ids");
-    for (int64_t k = 0; k < dump->summary.top_k; k++)
-        emit_integer(json, NULL, t->own_ids[k]);
-    emit_end(json);
+    emit_ids(json, "own_ids", t->own_ids, dump->summary.top_k);
     emit_end_counted(json);
 }
 
@@ -294,6 +299,24 @@ static void emit_margins(emitter *json, const fp8moe_route_summary *s)
     emit_integer(json, "tied", s->tied);
     emit_number(json, "smallest", s->smallest_margin);
     emit_end_counted(json);
+}
+
+static void emit_flips(emitter *json, const route_dump *dump)
+{
+    emit_text(json, "flips_recipe", dump->flip_recipe);
+    emit_array(json, "flips");
+    for (size_t i = 0; i < dump->flip_count; i++) {
+        const route_flip *f = &dump->flips[i];
+        emit_object(json, NULL);
+        emit_integer(json, "token", f->token);
+        emit_number(json, "margin", f->margin);
+        emit_ids(json, "own_ids", f->own.ids, dump->summary.top_k);
+        emit_ids(json, "flip_ids", f->other.ids, dump->summary.top_k);
+        emit_number(json, "weight_moved", f->weight_moved);
+        emit_number(json, "output_change", f->change);
+        emit_end_counted(json);
+    }
+    emit_end(json);
 }
 
 static void emit_experts(emitter *json, const route_dump *dump)
@@ -322,6 +345,7 @@ static void emit_route_dump(emitter *json, const route_dump *dump)
     emit_classes(json, "ids", s->choice);
     emit_classes(json, "weights", s->weights);
     emit_margins(json, s);
+    emit_flips(json, dump);
     emit_experts(json, dump);
     emit_text(json, "fits", dump->fits);
     emit_array(json, "worst");

@@ -1,6 +1,7 @@
 /* What upstream decides and writes, as text for people: verdict first, within CLI_WIDTH columns. */
 #include "report_upstream.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -306,6 +307,41 @@ static void add_token(buffer *out, const route_dump *dump, const route_token *t)
     buffer_free(&words);
 }
 
+static void add_flip(buffer *out, const route_dump *dump, size_t index)
+{
+    const route_flip *f = &dump->flips[index];
+    buffer words = {0};
+    buffer_format(&words, "token %lld: expert %lld for %lld", (long long)f->token, (long long)f->in,
+                  (long long)f->out);
+    if (f->exchanged > 1) buffer_format(&words, " and %lld more", (long long)(f->exchanged - 1));
+    buffer_format(&words, " at %.3g steps", f->margin);
+    if (!isnan(f->weight_moved))
+        buffer_format(&words, " would move %.3g %% of the weight", 100 * f->weight_moved);
+    else
+        buffer_add(&words, "; its weights are not finite");
+    if (dump->flip_recipe && !isnan(f->change))
+        buffer_format(&words, ", the output by %.3g %% (rel-L2)", 100 * f->change);
+    buffer_line(out, 2, index ? "" : "flips", "%s", words.data);
+    buffer_free(&words);
+}
+
+static void add_flips(buffer *out, const route_dump *dump)
+{
+    for (size_t i = 0; i < dump->flip_count && i < ROUTE_FLIPS_SHOWN; i++)
+        add_flip(out, dump, i);
+}
+
+static void add_margins(buffer *out, const fp8moe_route_summary *s)
+{
+    buffer words = {0};
+    buffer_format(&words, "%lld tokens could flip under one bf16 step, %lld of them ties",
+                  (long long)s->could_flip, (long long)s->tied);
+    if (isfinite(s->smallest_margin))
+        buffer_format(&words, "; the smallest other margin is %.3g steps", s->smallest_margin);
+    buffer_line(out, 2, "margins", "%s", words.data);
+    buffer_free(&words);
+}
+
 static void add_route_dump(buffer *out, const route_dump *dump)
 {
     const fp8moe_route_summary *s = &dump->summary;
@@ -317,11 +353,8 @@ static void add_route_dump(buffer *out, const route_dump *dump)
                 (long long)s->top_k, (long long)s->num_experts);
     if (dump->has_ids) add_classes(out, "ids", s->choice);
     if (dump->has_weights) add_classes(out, "weights", s->weights);
-    buffer_line(out, 2, "margins",
-                "%lld tokens could flip under one bf16 step, %lld of them ties; the smallest other "
-                "margin is "
-                "%.3g steps",
-                (long long)s->could_flip, (long long)s->tied, s->smallest_margin);
+    add_margins(out, s);
+    add_flips(out, dump);
     if (dump->has_ids)
         buffer_line(
             out, 2, "experts", "%.0f of %lld here get tokens; uniform routing would reach %.1f",

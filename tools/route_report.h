@@ -13,6 +13,26 @@ typedef struct route_token {
     int64_t *own_ids;
 } route_token;
 
+/* Experts and weights of a token. Arrays have top_k entries and are owned. */
+typedef struct route_choice {
+    int64_t *ids;
+    float *weights;
+} route_choice;
+
+#define ROUTE_FLIPS 64 /* kept */
+#define ROUTE_FLIPS_SHOWN 5
+
+/* A token that would be routed otherwise if one number were off by at most a bf16 step. */
+typedef struct route_flip {
+    int64_t token;
+    double margin;
+    route_choice own, other;
+    int64_t out, in;     /* the first expert that goes, and that comes */
+    int64_t exchanged;   /* how many come */
+    double weight_moved; /* share of the router's weight that goes elsewhere */
+    double change;       /* rel-L2 of the token's output; NaN where it was not measured */
+} route_flip;
+
 typedef struct route_dump {
     char *file;
     char *layer; /* metadata "layer", or NULL */
@@ -22,6 +42,9 @@ typedef struct route_dump {
     fp8moe_route_summary summary;
     route_token worst[ROUTE_WORST]; /* not identical, worst first */
     size_t worst_count;
+    route_flip flips[ROUTE_FLIPS]; /* of the smallest margins, the one that changes most first */
+    size_t flip_count;
+    const char *flip_recipe;           /* under which the change was measured, or NULL */
     fp8moe_cost_load counted, uniform; /* distinct experts on this rank: as dumped, as expected */
     int64_t local_num_experts;
     char *fits; /* other settings under which no token is wrong, "--no-renormalize ...", or NULL */

@@ -47,8 +47,12 @@ typedef struct fp8moe_route_finding {
     int64_t weight_slot;                /**< its slot, or -1 */
     double weight_expected, weight_got; /**< there */
     bool nonfinite;                     /**< NaN or Inf among the logits */
-    const int64_t *own_ids; /**< [K] this library's choice, highest score first; valid during the
-                                 call */
+    const int64_t *own_ids;     /**< [K] this library's choice, highest score first; valid, as what
+                                   follows, during the call */
+    const double *own_weights;  /**< [K] its weights */
+    const int64_t *flip_ids;    /**< [K] the choice that is `margin` steps away, a nearest one where
+                                   there are several; NULL where there is no other */
+    const double *flip_weights; /**< [K] its weights, or NULL */
 } fp8moe_route_finding;
 
 /** All tokens together. */
