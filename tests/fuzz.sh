@@ -35,6 +35,7 @@ for target in "$@"; do
     "$folder/fuzz" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=3000 -max_len=20000 \
         -artifact_prefix="$folder/" -print_final_stats=1 $dictionary "$folder/corpus" data/hostile data/legal \
         >"$folder/log" 2>&1 || failed=1
-    grep -E 'stat::number_of_executed_units|SUMMARY|ERROR|broken promise' "$folder/log" || tail -5 "$folder/log"
+    { grep -E 'stat::number_of_executed_units|SUMMARY|ERROR|broken promise' "$folder/log" || tail -5 "$folder/log"; } |
+        sed "s/^/$target: /"
 done
 exit $failed
