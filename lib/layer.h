@@ -7,6 +7,9 @@
 
 #include <fp8moe/moe.h>
 
+/* A dot of codes is exact in double up to this many terms. */
+#define LAYER_MAX_DOT 131072
+
 /* The matrices of one expert, and its own static scale of the intermediate. */
 typedef struct expert {
     matrix gate, up; /* [I, H] */
@@ -38,6 +41,19 @@ struct fp8moe_layer {
 
     fp8moe_tensor from[FP8MOE_STAGE_COUNT]; /* absent: computed */
 };
+
+/* ---- layer_weights.c: steps of fp8moe_layer_open() ---- */
+
+/* Experts or the linear's matrix, with static scales; sets intermediate size and expert count. */
+fp8moe_status layer_open_experts(fp8moe_layer *layer, const fp8moe_inputs *in, fp8moe_error *err);
+fp8moe_status layer_open_linear(fp8moe_layer *layer, const fp8moe_inputs *in, fp8moe_error *err);
+
+/* Target and weight stage where they are not given, and whether the recipe takes these weights. */
+fp8moe_status layer_resolve_weights(fp8moe_layer *layer, fp8moe_error *err);
+
+bool layer_has_static_scales(const fp8moe_layer *layer);
+
+/* ---- layer.c ---- */
 
 /* Local index of a global id under the recipe's meaning of ids, or -1 where it is not here. */
 int64_t layer_local_expert(const fp8moe_layer *layer, int64_t id);
