@@ -64,8 +64,8 @@ static inline void fuzz_remove_file(void)
     (void)unlink(fuzz_path);
 }
 
-/* Open `size` bytes as a file, through one temporary file that is reused. */
-static inline void fuzz_open_dump(const uint8_t *data, size_t size)
+/* The path of a file of these bytes: one temporary file that is reused. */
+static inline const char *fuzz_file(const uint8_t *data, size_t size)
 {
     static int fd = -1;
     if (fd < 0) {
@@ -75,9 +75,16 @@ static inline void fuzz_open_dump(const uint8_t *data, size_t size)
     }
     fuzz_require(fd >= 0 && ftruncate(fd, 0) == 0 && pwrite(fd, data, size, 0) == (ssize_t)size,
                  "a temporary file");
+    return fuzz_path;
+}
+
+/* Open `size` bytes as a dump. */
+static inline void fuzz_open_dump(const uint8_t *data, size_t size)
+{
+    const char *const path = fuzz_file(data, size);
     fp8moe_dump *dump = NULL;
     fp8moe_error err;
-    const fp8moe_status status = fp8moe_dump_open(fuzz_path, &dump, &err);
+    const fp8moe_status status = fp8moe_dump_open(path, &dump, &err);
     fuzz_require((status == FP8MOE_OK) == (dump != NULL), "a dump or a status");
     fuzz_require(dump || err.message[0], "a sentence");
     if (dump) fuzz_use_dump(dump);

@@ -16,18 +16,33 @@ if ! command -v clang >/dev/null; then
 fi
 zlib=
 if echo '#include <zlib.h>' | clang -E - >/dev/null 2>&1; then zlib="-DFP8MOE_HAVE_ZLIB -lz"; fi
+yaml=
+if echo '#include <yaml.h>' | clang -E - >/dev/null 2>&1; then yaml="-DHAVE_LIBYAML=1 -lyaml"; fi
 readers="status arena text file json zip e4m3 tensor bytes dump dump_safetensors dump_npy dump_npz pickle dump_pt"
-sources=
-for module in $readers; do
-    [ ! -f "lib/$module.c" ] || sources="$sources lib/$module.c"
-done
+cases="cli buffer options yaml_tree catalog case settings"
+
+# sources TARGET: what it is linked with; options know recipes, and those all else but other processors' kernels
+sources() {
+    if [ "$1" = yaml ]; then
+        for module in $cases; do echo "tools/$module.c"; done
+        ls lib/*.c | grep -v 'lib/kernels_[^b]'
+    else
+        for module in $readers; do echo "lib/$module.c"; done
+    fi
+}
+
 failed=0
 for target in "$@"; do
+    if [ "$target" = yaml ] && [ -z "$yaml" ]; then
+        echo "SKIPPED: fuzzing case files needs libyaml"
+        [ $# -gt 1 ] || exit 77
+        continue
+    fi
     folder=build-fuzz/$target
     mkdir -p "$folder/corpus"
     # shellcheck disable=SC2086
     clang -std=c11 -D_GNU_SOURCE -g -O1 -fno-omit-frame-pointer -fsanitize=fuzzer,address,undefined \
-        -fno-sanitize-recover=all -Iinclude -Ilib "tests/fuzz_$target.c" $sources $zlib -o "$folder/fuzz"
+        -fno-sanitize-recover=all -Iinclude -Ilib "tests/fuzz_$target.c" $(sources "$target") $zlib $yaml -lm -o "$folder/fuzz"
     dictionary=
     [ ! -f "tests/fuzz_$target.dict" ] || dictionary="-dict=tests/fuzz_$target.dict"
     echo "== $target for $seconds s"

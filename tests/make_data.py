@@ -8,7 +8,8 @@ right; in each folder expected.txt says what reading them must give.
 Standard library only and no randomness: the same bytes everywhere. A broken file's row is what opening
 it must say: status | byte offset | tensor | sentence (offset -1: none). A legal file's rows are its
 tensors, name | dtype | shape | values, and its metadata, key | = | value. test_hostile.c and
-test_legal.c replay the tables; the fuzz targets start from the files.
+test_legal.c replay the tables; the sentences of broken case files stand in tests/cli/hostile.t. The
+fuzz targets start from the files.
 """
 import sys
 from pathlib import Path
@@ -16,6 +17,7 @@ from pathlib import Path
 import data_numpy
 import data_safetensors
 import data_torch
+import data_yaml
 from data_rows import LEGAL, ROWS
 
 DATA = Path(__file__).resolve().parent.parent / 'data'
@@ -34,6 +36,7 @@ def files():
         table.append(f'{name} | {status} | {offset} | {tensor_name} | {sentence}')
         yield 'hostile/' + name, content
     yield 'hostile/expected.txt', ('\n'.join(table) + '\n').encode()
+    yield from data_yaml.files()
     table = ['# file | tensor | dtype | shape | values, or file | key | = | value |      (made by tests/make_data.py)']
     for name, content, lines in LEGAL:
         table += lines
@@ -58,7 +61,7 @@ def main():
         ]
     if wrong:
         sys.exit('not what tests/make_data.py makes: ' + ', '.join(sorted(wrong)))
-    print(f'{len(ROWS)} broken files, {len(LEGAL)} legal ones')
+    print(f'{len(ROWS)} broken files, {len(LEGAL)} legal ones, {len(dict(data_yaml.files()))} case files')
 
 
 if __name__ == '__main__':

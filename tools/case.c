@@ -4,8 +4,13 @@
 #include "settings.h"
 #include "yaml_tree.h"
 
+#include <glob.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#define PATTERN "*?[" /* what makes a file name a pattern */
+#define MAX_STARS 3
 
 bool case_is_one(const char *path)
 {
@@ -13,9 +18,18 @@ bool case_is_one(const char *path)
     return dot && (!strcmp(dot, ".yaml") || !strcmp(dot, ".yml"));
 }
 
+/* What holds for all layers is given to each: a small file must not stand for gigabytes. */
+#define MAX_VALUES 100000
+
+static fp8moe_status count_value(case_file *out, const yaml_node *value, fp8moe_error *err)
+{
+    if (out->values++ < MAX_VALUES) return FP8MOE_OK;
+    return yaml_fail(value, err, "more than %d values over all layers", MAX_VALUES);
+}
+
 static const char *keep(case_file *out, char *text)
 {
-    out->texts = cli_resize(out->texts, (out->text_count + 1) * sizeof *out->texts);
+    out->texts = cli_grow(out->texts, out->text_count, sizeof *out->texts);
     return out->texts[out->text_count++] = text;
 }
 
@@ -26,6 +40,7 @@ static fp8moe_status add_option(case_file *out, case_layer *layer, option_id id,
 {
     fp8moe_error why;
     CLI_TRY(yaml_expect(value, YAML_TEXT, value->key ? value->key : "an entry", err));
+    CLI_TRY(count_value(out, value, err));
     const char *text = keep(out, cli_copy(value->text));
     if (options_add(&layer->given, id, text, &why) == FP8MOE_OK) return FP8MOE_OK;
     return yaml_fail(value, err, "%s", why.message);
@@ -40,6 +55,7 @@ static fp8moe_status add_pairs(case_file *out, case_layer *layer, option_id id,
         const yaml_node *entry = &map->children[i];
         fp8moe_error why;
         CLI_TRY(yaml_expect(entry, YAML_TEXT, entry->key, err));
+        CLI_TRY(count_value(out, entry, err));
         const char *text = keep(out, cli_text("%s=%s", entry->key, entry->text));
         if (options_add(&layer->given, id, text, &why) != FP8MOE_OK)
             return yaml_fail(entry, err, "%s", why.message);
@@ -69,7 +85,7 @@ static fp8moe_status add_setting(case_file *out, case_layer *layer, const yaml_n
     free(spelling);
     if (strchr(entry->key, '-') || id == OPTION_COUNT || id == OPTION_HELP || id == OPTION_FORMAT ||
         id == OPTION_OUTPUT || id == OPTION_PREP)
-        return yaml_fail(entry, err, "unknown key '%s'", entry->key);
+        return yaml_fail_key(entry, err, "unknown key '%s'", entry->key);
     if (options_is_list(id)) return add_list(out, layer, id, entry, err);
     if (options_value(&layer->given, id)) return yaml_expect(entry, YAML_TEXT, entry->key, err);
     CLI_TRY(add_option(out, layer, id, entry, err));
@@ -81,25 +97,70 @@ static fp8moe_status add_setting(case_file *out, case_layer *layer, const yaml_n
 
 /* ---- files ---- */
 
-static void add_path(case_layer *layer, const char *folder, const char *path)
+static fp8moe_status add_path(case_file *out, case_layer *layer, const yaml_node *place, char *path,
+                              fp8moe_error *err)
 {
-    layer->files = cli_resize(layer->files, (layer->file_count + 1) * sizeof *layer->files);
-    layer->files[layer->file_count++] =
-        path[0] == '/' ? cli_copy(path) : cli_text("%s%s", folder, path);
+    layer->files = cli_grow(layer->files, layer->file_count, sizeof *layer->files);
+    layer->files[layer->file_count++] = path;
+    return count_value(out, place, err);
 }
 
-static fp8moe_status add_files(case_layer *layer, const char *folder, const yaml_node *files,
-                               fp8moe_error *err)
+/* A pattern stands in the last part only, and has few stars: it is matched in one folder and soon.
+ */
+static fp8moe_status check_pattern(const yaml_node *place, fp8moe_error *err)
 {
-    if (files->kind == YAML_TEXT) {
-        add_path(layer, folder, files->text);
-        return FP8MOE_OK;
-    }
+    const char *last = strrchr(place->text, '/');
+    const size_t before = last ? (size_t)(last - place->text) : 0;
+    int stars = 0;
+    if (strcspn(place->text, PATTERN) < before)
+        return yaml_fail(place, err, "'%s': a pattern may stand behind the last / only",
+                         place->text);
+    for (const char *at = place->text; (at = strchr(at, '*')); at++)
+        stars++;
+    if (stars > MAX_STARS)
+        return yaml_fail(place, err, "'%s': a pattern has at most %d *", place->text, MAX_STARS);
+    return FP8MOE_OK;
+}
+
+/* The files whose names fit a pattern, in their order. */
+static fp8moe_status add_matches(case_file *out, case_layer *layer, const char *folder,
+                                 const yaml_node *place, fp8moe_error *err)
+{
+    glob_t found = {0};
+    CLI_TRY(check_pattern(place, err));
+    buffer pattern = {0};
+    for (const char *at = place->text[0] == '/' ? "" : folder; *at; at++)
+        buffer_format(&pattern, "\\%c", *at); /* the folder is meant as it is */
+    buffer_add(&pattern, place->text);
+    const bool matched = glob(pattern.data, 0, NULL, &found) == 0;
+    fp8moe_status st =
+        matched ? FP8MOE_OK : yaml_fail(place, err, "no file fits the pattern '%s'", place->text);
+    for (size_t i = 0; st == FP8MOE_OK && i < found.gl_pathc; i++)
+        st = add_path(out, layer, place, cli_copy(found.gl_pathv[i]), err);
+    globfree(&found);
+    buffer_free(&pattern);
+    return st;
+}
+
+/* A file, or those that fit a pattern where no file has just that name. */
+static fp8moe_status add_file(case_file *out, case_layer *layer, const char *folder,
+                              const yaml_node *file, fp8moe_error *err)
+{
+    CLI_TRY(yaml_expect(file, YAML_TEXT, "a file", err));
+    char *path = file->text[0] == '/' ? cli_copy(file->text) : cli_text("%s%s", folder, file->text);
+    if (!strpbrk(file->text, PATTERN) || access(path, F_OK) == 0)
+        return add_path(out, layer, file, path, err);
+    free(path);
+    return add_matches(out, layer, folder, file, err);
+}
+
+static fp8moe_status add_files(case_file *out, case_layer *layer, const char *folder,
+                               const yaml_node *files, fp8moe_error *err)
+{
+    if (files->kind == YAML_TEXT) return add_file(out, layer, folder, files, err);
     CLI_TRY(yaml_expect(files, YAML_LIST, "files", err));
-    for (size_t i = 0; i < files->count; i++) {
-        CLI_TRY(yaml_expect(&files->children[i], YAML_TEXT, "a file", err));
-        add_path(layer, folder, files->children[i].text);
-    }
+    for (size_t i = 0; i < files->count; i++)
+        CLI_TRY(add_file(out, layer, folder, &files->children[i], err));
     return FP8MOE_OK;
 }
 
@@ -138,7 +199,7 @@ static fp8moe_status read_keys(case_file *out, case_layer *layer, const char *fo
                        !strcmp(entry->key, "targets")))
             continue;
         if (!strcmp(entry->key, "files")) {
-            if (!layer->file_count) CLI_TRY(add_files(layer, folder, entry, err));
+            if (!layer->file_count) CLI_TRY(add_files(out, layer, folder, entry, err));
         } else if (!strcmp(entry->key, "title") && !common) {
             CLI_TRY(yaml_expect(entry, YAML_TEXT, "title", err));
             layer->name = cli_copy(entry->text);
@@ -160,7 +221,7 @@ static fp8moe_status read_keys(case_file *out, case_layer *layer, const char *fo
 static fp8moe_status read_layer(case_file *out, const options *given, const char *folder,
                                 const yaml_node *root, const yaml_node *own, fp8moe_error *err)
 {
-    out->layers = cli_resize(out->layers, (out->count + 1) * sizeof *out->layers);
+    out->layers = cli_grow(out->layers, out->count, sizeof *out->layers);
     case_layer *layer = &out->layers[out->count++];
     *layer = (case_layer){.given = options_copy(given)};
     if (own) CLI_TRY(yaml_expect(own, YAML_MAP, "a layer", err));
@@ -196,7 +257,7 @@ fp8moe_status case_read(const char *path, const options *given, case_file *out, 
         st = cli_in_file(err, read_layers(out, given, folder, &root, err), path);
         free(folder);
     }
-    yaml_free(&root);
+    yaml_tree_free(&root);
     return st;
 }
 

@@ -19,6 +19,7 @@ typedef struct case_file {
     size_t count;
     char **texts; /* what the options point to */
     size_t text_count;
+    size_t values; /* given in all layers, those for all layers counted in each */
 } case_file;
 
 /* Whether an argument is a case file: its name ends in .yaml or .yml. */
@@ -28,7 +29,7 @@ bool case_is_one(const char *path);
  * Read one. `given` is the command line: what it says wins.
  *
  * @return OK; IO, FORMAT (line and column: an unknown or doubled key, a value of the wrong kind, no
- * files), UNSUPPORTED
+ * files, common values times layers beyond 100,000), UNSUPPORTED
  */
 fp8moe_status case_read(const char *path, const options *given, case_file *out, fp8moe_error *err);
 void case_free(case_file *read);

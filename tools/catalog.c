@@ -1,11 +1,22 @@
 #include "catalog.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Added rows; pointers to them stay valid, so each has memory of its own. */
 static fp8moe_recipe **recipes;
 static fp8moe_target **targets;
 static size_t recipe_count, target_count;
+
+/* Those rows and their texts, which rows based on them share. */
+static void **owned;
+static size_t owned_count;
+
+static void *own(void *memory)
+{
+    owned = cli_grow(owned, owned_count, sizeof *owned);
+    return owned[owned_count++] = memory;
+}
 
 const fp8moe_recipe *catalog_recipe(const char *name)
 {
@@ -38,7 +49,7 @@ static fp8moe_status check_keys(const yaml_node *row, const char *const *keys, f
         while (keys[k] && strcmp(keys[k], row->children[i].key))
             k++;
         if (!keys[k])
-            return yaml_fail(&row->children[i], err, "unknown key '%s'", row->children[i].key);
+            return yaml_fail_key(&row->children[i], err, "unknown key '%s'", row->children[i].key);
     }
     return FP8MOE_OK;
 }
@@ -50,7 +61,7 @@ static fp8moe_status find_base(const yaml_node *row, const char *const *keys, co
     CLI_TRY(check_keys(row, keys, err));
     const yaml_node *based_on = yaml_find(row, "based_on");
     if (!based_on)
-        return yaml_fail(row, err, "'%s' needs based_on: the row it starts from", row->key);
+        return yaml_fail_key(row, err, "'%s' needs based_on: the row it starts from", row->key);
     CLI_TRY(yaml_expect(based_on, YAML_TEXT, "based_on", err));
     *base = based_on->text;
     return FP8MOE_OK;
@@ -86,7 +97,7 @@ static fp8moe_status set_axes(const yaml_node *axes, fp8moe_recipe *recipe, fp8m
         CLI_TRY(yaml_expect(entry, YAML_TEXT, entry->key, err));
         if (fp8moe_recipe_apply(&trial, entry->text, &why) != FP8MOE_OK)
             return yaml_fail(entry, err, "%s", why.message);
-        recipe->axes[i] = (fp8moe_axis){cli_copy(entry->key), cli_copy(entry->text)};
+        recipe->axes[i] = (fp8moe_axis){own(cli_copy(entry->key)), own(cli_copy(entry->text))};
     }
     return FP8MOE_OK;
 }
@@ -97,16 +108,16 @@ static fp8moe_status add_recipe(const yaml_node *row, fp8moe_error *err)
     const char *base;
     CLI_TRY(find_base(row, keys, &base, err));
     if (catalog_recipe(row->key))
-        return yaml_fail(row, err, "there is a recipe '%s' already", row->key);
+        return yaml_fail_key(row, err, "there is a recipe '%s' already", row->key);
     if (!catalog_recipe(base))
         return yaml_fail(row, err, "based_on '%s': there is no such recipe", base);
-    fp8moe_recipe *recipe = cli_allocate(sizeof *recipe);
+    fp8moe_recipe *recipe = own(cli_allocate(sizeof *recipe));
     recipes = cli_resize(recipes, (recipe_count + 1) * sizeof(void *));
     *recipe = *catalog_recipe(base);
-    recipe->name = cli_copy(row->key);
+    recipe->name = own(cli_copy(row->key));
     recipe->alias = NULL;
     recipe->evidence = FP8MOE_EVIDENCE_ASSUMED;
-    recipe->evidence_text = cli_text("a case file, based on %s", base);
+    recipe->evidence_text = own(cli_text("a case file, based on %s", base));
     recipes[recipe_count++] = recipe;
     CLI_TRY(set_columns(yaml_find(row, "with"), recipe, err));
     return set_axes(yaml_find(row, "axes"), recipe, err);
@@ -151,15 +162,15 @@ static fp8moe_status add_target(const yaml_node *row, fp8moe_error *err)
     const char *base;
     CLI_TRY(find_base(row, keys, &base, err));
     if (catalog_target(row->key))
-        return yaml_fail(row, err, "there is a target '%s' already", row->key);
+        return yaml_fail_key(row, err, "there is a target '%s' already", row->key);
     if (!catalog_target(base))
         return yaml_fail(row, err, "based_on '%s': there is no such target", base);
-    fp8moe_target *target = cli_allocate(sizeof *target);
+    fp8moe_target *target = own(cli_allocate(sizeof *target));
     targets = cli_resize(targets, (target_count + 1) * sizeof(void *));
     *target = *catalog_target(base);
-    target->name = cli_copy(row->key);
+    target->name = own(cli_copy(row->key));
     target->alias = NULL;
-    target->evidence = cli_text("a case file, based on %s", base);
+    target->evidence = own(cli_text("a case file, based on %s", base));
     targets[target_count++] = target;
     const yaml_node *with = yaml_find(row, "with");
     if (with) CLI_TRY(yaml_expect(with, YAML_MAP, "with", err));
@@ -174,4 +185,17 @@ fp8moe_status catalog_add_targets(const yaml_node *map, fp8moe_error *err)
     for (size_t i = 0; i < map->count; i++)
         CLI_TRY(add_target(&map->children[i], err));
     return FP8MOE_OK;
+}
+
+void catalog_clear(void)
+{
+    for (size_t i = 0; i < owned_count; i++)
+        free(owned[i]);
+    free(owned);
+    free(recipes);
+    free(targets);
+    owned = NULL;
+    recipes = NULL;
+    targets = NULL;
+    owned_count = recipe_count = target_count = 0;
 }

@@ -21,4 +21,7 @@ const fp8moe_recipe *catalog_recipe_at(size_t index);
 fp8moe_status catalog_add_recipes(const yaml_node *map, fp8moe_error *err);
 fp8moe_status catalog_add_targets(const yaml_node *map, fp8moe_error *err);
 
+/* Forget the rows that were added; whoever still points to one must not look. */
+void catalog_clear(void);
+
 #endif

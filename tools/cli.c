@@ -98,6 +98,12 @@ void *cli_resize(void *memory, size_t size)
     return resized;
 }
 
+void *cli_grow(void *memory, size_t count, size_t element_size)
+{
+    const bool full = !(count & (count - 1)); /* at 0, 1, 2, 4, 8 ... it doubles */
+    return full ? cli_resize(memory, (count ? 2 * count : 1) * element_size) : memory;
+}
+
 char *cli_copy(const char *text)
 {
     const size_t size = strlen(text) + 1;

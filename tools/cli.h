@@ -66,6 +66,8 @@ fp8moe_status cli_in_file(fp8moe_error *err, fp8moe_status status, const char *f
  * zeroed bytes. The caller frees with free(). */
 void *cli_allocate(size_t size);
 void *cli_resize(void *memory, size_t size);
+/* Room for one more behind `count` elements, where every element was given room by this call. */
+void *cli_grow(void *memory, size_t count, size_t element_size);
 char *cli_copy(const char *text);
 char *cli_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -1,5 +1,6 @@
 /* fp8moe: did this device compute this FP8 mixture-of-experts layer correctly? The table of
  * commands. */
+#include "catalog.h"
 #include "fields.h"
 #include "shortened.h"
 
@@ -133,6 +134,7 @@ static cli_exit run_command(const cli_command *command, int count, char **argume
         quiet_blas();
         shortened_watch();
         code = command->run(&given);
+        catalog_clear();
     }
     options_free(&given);
     return code;

@@ -59,7 +59,7 @@ fp8moe_status policies_find(const options *given, policies *out, fp8moe_error *e
 
 void policies_free(policies *read)
 {
-    yaml_free(&read->rules);
+    yaml_tree_free(&read->rules);
 }
 
 /* A name, or the start of one before a final "*". */

@@ -45,6 +45,17 @@ Paths start at the file's folder. A decimal comma is not read as a point (case L
   $ echo '{files: a.safetensors, routed_scaling_factor: 0.5}' > c.yaml; LC_ALL=de_DE.UTF-8 fp8moe verify c.yaml --format json -o report.json; query report.json dumps.0.settings.routed_scaling_factor
   {"value": 0.5, "source": "case"}
 
+Files by a pattern, in the order of their names; a file of just that name comes first. The case file's folder is meant as it is written.
+
+  $ mkdir 'd[1]' && for name in x1 x2 '[x]1'; do cp a.safetensors "d[1]/$name.safetensors"; done; echo 'files: x*.safetensors' > 'd[1]/c.yaml'; fp8moe verify 'd[1]/c.yaml' | grep '^d'
+  d[1]/x1.safetensors: same
+  d[1]/x2.safetensors: same
+  $ echo "files: '[x]1.safetensors'" > 'd[1]/c.yaml'; fp8moe verify 'd[1]/c.yaml' | grep '^d'
+  d[1]/[x]1.safetensors: same
+  $ echo "files: 'y*'" > c.yaml; fp8moe verify c.yaml
+  fp8moe: c.yaml: line 1, column 8: no file fits the pattern 'y*'
+  [3]
+
 Rows of one's own.
 
   $ printf 'recipes:\n  my-gather: {based_on: gather, with: {sum: bf16}, axes: {plain sum: sum=f32}}\n' > rows.yaml
@@ -62,13 +73,13 @@ Rows of one's own.
   fp8moe: bad.yaml: line 2, column 45: column 'sum' of a recipe cannot be 'bf17'; it is one of none, f64, f32, tf32, bf16
   [3]
   $ sed 's/my-gather: /stock: /' rows.yaml > bad.yaml; fp8moe verify bad.yaml
-  fp8moe: bad.yaml: line 2, column 10: there is a recipe 'stock' already
+  fp8moe: bad.yaml: line 2, column 3: there is a recipe 'stock' already
   [3]
 
 What is wrong is said with line and column.
 
   $ printf 'files: a.safetensors\ntop-k: 2\n' > bad.yaml; fp8moe verify bad.yaml
-  fp8moe: bad.yaml: line 2, column 8: unknown key 'top-k'
+  fp8moe: bad.yaml: line 2, column 1: unknown key 'top-k'
   [3]
   $ printf 'files: a.safetensors\ntop_k: 2\ntop_k: 3\n' > bad.yaml; fp8moe verify bad.yaml
   fp8moe: bad.yaml: line 3, column 1: key 'top_k' stands twice, first in line 2

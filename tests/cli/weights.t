@@ -169,7 +169,7 @@ Case files name the folder, from where they stand; init writes it down.
   $ mkdir cases; printf 'files: ../dump.safetensors\nweights: ../small\nlayer: 3\n' > cases/one.yaml; fp8moe verify cases/one.yaml | head -n 1
   same: output is the same as recipe gather (evidence: source): every row is identical
   $ printf 'files: dump.safetensors\nweights: small\nprep: true\n' > two.yaml; fp8moe verify two.yaml
-  fp8moe: two.yaml: line 3, column 7: unknown key 'prep'
+  fp8moe: two.yaml: line 3, column 1: unknown key 'prep'
   [3]
   $ fp8moe init dump.safetensors --weights small | grep -A 1 weights:
       weights: "small"
