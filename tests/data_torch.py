@@ -432,6 +432,12 @@ def make_legal_pt():
          on='true',
          off='false',
          name='a \u00fc')
+    pair = dictionary(('stock', tensor(storage('BFloat16Storage', size=4), shape=numbers(2, 2), stride=numbers(2, 1))),
+                      ('custom', tensor(storage('BFloat16Storage', key='1', size=4), shape=numbers(2, 2),
+                                        stride=numbers(2, 1))), ('T', number(2)), ('rank', number(0)))
+    keep('moecomb_T2_n1_r0', pair, data(struct.pack('<4H', 0x3F80, 0xC020, 0x3F00, 0x4080),
+                                        struct.pack('<4H', 0x3F80, 0xC020, 0x3F00, 0x4100)),
+         ('stock', 'BF16', (2, 2), (1.0, -2.5, 0.5, 4.0)), ('custom', 'BF16', (2, 2), (1.0, -2.5, 0.5, 8.0)), T=2, rank=0)
     make_legal_storages(keep, data, codes)
     make_legal_wrappers(keep, data, floats, six, four)
     make_legal_protocols(floats, six, four)

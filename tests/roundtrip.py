@@ -1,11 +1,11 @@
 """Files of the real writers are read bit for bit, and real readers read what the library writes.
 
-usage: roundtrip.py LIST_DUMP
+usage: roundtrip.py LIST_DUMP FP8MOE
 
 Needs numpy, ml_dtypes and safetensors. The torch part runs where torch can be imported, and says that
 it is skipped where not: torch is a download of gigabytes, so the build does not fetch it by itself
 (BUILD/venv-roundtrip/bin/pip install torch). LIST_DUMP (list_dump.c) prints what it reads with a SHA-256 over dtype, shape and
-elements, which is computed here from the arrays that were saved.
+elements, which is computed here from the arrays that were saved; FP8MOE judges the pairs that torch writes.
 """
 import collections
 import hashlib
@@ -21,7 +21,7 @@ import ml_dtypes
 import numpy as np
 import safetensors.numpy
 
-PROGRAM = sys.argv[1]
+PROGRAM, COMMAND = sys.argv[1:]
 FOLDER = Path(tempfile.mkdtemp(prefix='fp8moe-roundtrip-'))
 RANDOM = np.random.default_rng(7)
 done = collections.Counter()
@@ -283,6 +283,7 @@ def torch_part():
         nested_part(torch, save, want, tensor, protocol)
     torch_safetensors_part(torch, names, tensor, want)
     torch_files_part(torch, save, want, tensor)
+    pairs_part(torch)
 
 
 def nested_part(torch, save, want, tensor, protocol):
@@ -379,6 +380,20 @@ def torch_files_part(torch, save, want, tensor):
     refuse('torch', save(torch.nn.Linear(2, 2)), 'Linear')
     refuse('torch', save({'x': torch.zeros(2, dtype=torch.complex64).conj()}), 'conjugate')
     refuse('torch', save({'x': torch.zeros(2, device='meta')}), '_rebuild_meta_tensor')
+
+
+def pairs_part(torch):
+    """Upstream's old dumps {stock, custom, T, rank}, named moecomb_T*_n*_r*.pt: both commands know what to do."""
+    for tokens in (1, 16):
+        stock = (torch.randn(tokens, 256) * 0.01).to(torch.bfloat16)
+        for rank, custom, verdict in ((0, stock.clone(), 'same'), (1, stock * 1.5, 'different')):
+            path = FOLDER / f'moecomb_T{tokens}_n1_r{rank}.pt'
+            torch.save({'stock': stock, 'custom': custom, 'T': tokens, 'rank': rank}, path)
+            for command in ('verify', 'compare'):
+                result = subprocess.run([COMMAND, command, str(path)], stdout=subprocess.PIPE, encoding='utf-8')
+                if result.returncode != ('same', 'different').index(verdict) or not result.stdout.startswith(verdict):
+                    sys.exit(f'{command} {path.name}: {verdict} is wanted, not {result.returncode}\n{result.stdout}')
+                done['pairs'] += 1
 
 
 def main():

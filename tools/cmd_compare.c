@@ -36,6 +36,16 @@ typedef struct pair {
     policies policies;
 } pair;
 
+/* One file alone is upstream's pair: its custom output is held against its stock one. */
+static void find_places(const options *given, place *a, place *b)
+{
+    const bool alone = given->operand_count == 1;
+    *a = alone ? (place){cli_copy(given->operands[0]), cli_copy("stock")}
+               : place_parse(given->operands[0]);
+    *b = alone ? (place){cli_copy(given->operands[0]), cli_copy("custom")}
+               : place_parse(given->operands[1]);
+}
+
 static fp8moe_status find_tensor(fp8moe_dump *dump, const char *name, fp8moe_tensor *out,
                                  fp8moe_error *err)
 {
@@ -106,7 +116,8 @@ static cli_exit compare(const options *given)
     const report_format *format;
     if (report_format_find(given, &format, &err) != FP8MOE_OK) return cli_report_error(&err);
     const double start = cli_seconds();
-    pair p = {.a = place_parse(given->operands[0]), .b = place_parse(given->operands[1])};
+    pair p = {.a = {NULL, NULL}};
+    find_places(given, &p.a, &p.b);
     report whole = {.command = "compare"};
     report_dump *dump = report_add_dump(&whole, p.b.path);
     dump->reference = cli_copy(p.a.path);
@@ -127,16 +138,17 @@ static cli_exit compare(const options *given)
 
 const cli_command command_compare = {
     .name = "compare",
-    .operands = "A[:NAME] B[:NAME]",
-    .min_operands = 2,
+    .operands = "A[:NAME] [B[:NAME]]",
+    .min_operands = 1,
     .max_operands = 2,
-    .summary = "compare tensors of two files, A being the reference",
+    .summary = "compare tensors of two files, A being the reference, or a file's custom and stock",
     .description =
         "Without names every tensor that both files hold is compared; one name stands "
         "for both sides; files of "
         "one tensor each are compared whatever its names. Shapes must be equal, leading "
         "dimensions of size 1 "
-        "apart. A file whose own name holds a colon is found first.\n"
+        "apart. A file whose own name holds a colon is found first. One file alone is one of "
+        "upstream's pairs (moecomb_T*_n*_r*.pt): its custom is held against its stock.\n"
         "Under the strict policy two tensors are the same when non-finite elements agree, at "
         "least 99 % of the elements that are not zero on both sides are identical and none is "
         "both more than 2 bf16 steps and more than 1e-6 of its row's largest magnitude away. "

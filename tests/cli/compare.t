@@ -89,3 +89,21 @@ Files of one tensor each need no names; files that share none have nothing to ju
   $ fp8moe compare one.safetensors four.safetensors
   fp8moe: four.safetensors: tensor 'output': shapes [3, 64] and [4, 48] differ
   [3]
+
+One file alone: a pair of upstream's, which verify holds against each other too.
+
+  $ fp8moe compare data/legal/moecomb_T2_n1_r0.pt | head -n 4; echo ${PIPESTATUS[0]}
+  different: custom differs from the reference: 75 % of 4 elements are identical, 1 lie more than 2
+  bf16 steps and 1e-6 of their row's largest magnitude away
+  
+  data/legal/moecomb_T2_n1_r0.pt against data/legal/moecomb_T2_n1_r0.pt: different
+  1
+  $ fp8moe verify data/legal/moecomb_T2_n1_r0.pt | head -n 4; echo ${PIPESTATUS[0]}
+  different: custom differs from the reference: 75 % of 4 elements are identical, 1 lie more than 2
+  bf16 steps and 1e-6 of their row's largest magnitude away
+  
+  data/legal/moecomb_T2_n1_r0.pt: different
+  1
+  $ fp8moe compare a.safetensors
+  fp8moe: a.safetensors: there is no tensor 'stock'
+  [3]

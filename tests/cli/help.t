@@ -11,7 +11,7 @@ Help goes to standard output and exits 0.
   
   Commands:
     verify    recompute a layer from its dump and compare every output it holds
-    compare   compare tensors of two files, A being the reference
+    compare   compare tensors of two files, A being the reference, or a file's custom and stock
     run       compute a layer from its dump and write the output, or every stage
     inspect   list a file's tensors with their range, or a model folder's layers
     lint      say what is odd about a dump before anything is multiplied
@@ -34,13 +34,14 @@ Help goes to standard output and exits 0.
   Example:
     fp8moe verify layer.safetensors --target gaudi2 --weights-stage loaded --top-k 8
   $ fp8moe help compare
-  fp8moe compare: compare tensors of two files, A being the reference
+  fp8moe compare: compare tensors of two files, A being the reference, or a file's custom and stock
   
-  Usage: fp8moe compare [OPTIONS] A[:NAME] B[:NAME]
+  Usage: fp8moe compare [OPTIONS] A[:NAME] [B[:NAME]]
   
   Without names every tensor that both files hold is compared; one name stands for both sides; files
   of one tensor each are compared whatever its names. Shapes must be equal, leading dimensions of size
-  1 apart. A file whose own name holds a colon is found first.
+  1 apart. A file whose own name holds a colon is found first. One file alone is one of upstream's
+  pairs (moecomb_T*_n*_r*.pt): its custom is held against its stock.
   
   Under the strict policy two tensors are the same when non-finite elements agree, at least 99 % of
   the elements that are not zero on both sides are identical and none is both more than 2 bf16 steps
@@ -73,7 +74,7 @@ Help goes to standard output and exits 0.
   Example:
     fp8moe compare layer.safetensors:stock layer.safetensors:custom
   $ fp8moe compare --help | head -n 1
-  fp8moe compare: compare tensors of two files, A being the reference
+  fp8moe compare: compare tensors of two files, A being the reference, or a file's custom and stock
   $ fp8moe help names
   Names of tensors understood (--name FIELD=NAME gives any other name a meaning):
   

@@ -7,7 +7,7 @@ Usage errors: one sentence, the nearest word where there is one, exit code 2.
   
   Commands:
     verify    recompute a layer from its dump and compare every output it holds
-    compare   compare tensors of two files, A being the reference
+    compare   compare tensors of two files, A being the reference, or a file's custom and stock
     run       compute a layer from its dump and write the output, or every stage
     inspect   list a file's tensors with their range, or a model folder's layers
     lint      say what is odd about a dump before anything is multiplied
