@@ -52,24 +52,24 @@ static inline double f64_from_bits(uint64_t bits)
 /* The power of two whose unit in the last place is one step of a format with `mantissa` stored bits
  * and least normal exponent `min_exponent`, at the finite number of these magnitude bits. Adding it
  * rounds to that step, in the one addition: for normal and subnormal numbers alike. */
-static inline double step_anchor(uint64_t magnitude, int mantissa, int min_exponent)
+static inline double step_anchor(int64_t magnitude, int mantissa, int min_exponent)
 {
-    const int exponent = (int)(magnitude >> F64_MANTISSA) - F64_BIAS;
-    const int floor = exponent < min_exponent ? min_exponent : exponent;
-    return f64_from_bits((uint64_t)(floor + F64_MANTISSA - mantissa + F64_BIAS) << F64_MANTISSA);
+    const int64_t exponent = magnitude >> F64_MANTISSA, least = min_exponent + F64_BIAS;
+    const int64_t floor = exponent < least ? least : exponent;
+    return f64_from_bits((uint64_t)(floor + F64_MANTISSA - mantissa) << F64_MANTISSA);
 }
 
 /* Round to a binary format. `overflow` is the least magnitude that becomes Inf: the largest finite
- * value plus half a step. */
+ * value plus half a step. Without a branch, for vectors: what the sum makes of a huge number is not
+ * taken. */
 static inline double round_to_format(double value, int mantissa, int min_exponent, double overflow)
 {
     const uint64_t sign = f64_bits(value) & F64_SIGN;
-    const uint64_t magnitude = f64_bits(value) ^ sign;
-    if (magnitude > F64_INF) return value;
-    if (magnitude >= f64_bits(overflow)) return f64_from_bits(sign | F64_INF);
+    const int64_t magnitude = (int64_t)(f64_bits(value) ^ sign);
     const double anchor = step_anchor(magnitude, mantissa, min_exponent);
-    const double rounded = f64_from_bits(magnitude) + anchor - anchor;
-    return f64_from_bits(sign | f64_bits(rounded));
+    const int64_t rounded = (int64_t)f64_bits(f64_from_bits((uint64_t)magnitude) + anchor - anchor);
+    const int64_t bounded = magnitude >= (int64_t)f64_bits(overflow) ? (int64_t)F64_INF : rounded;
+    return f64_from_bits(sign | (uint64_t)(magnitude > (int64_t)F64_INF ? magnitude : bounded));
 }
 
 static inline double round_f32(double value)
@@ -164,6 +164,33 @@ static inline double e8m0_to_f64(uint8_t code)
 {
     if (code == 0xFF) return (double)NAN;
     return f64_from_bits((uint64_t)(code + F64_BIAS - 127) << F64_MANTISSA);
+}
+
+/* The E4M3 code nearest a number, with its sign; what lies beyond `largest` takes its code, a NaN
+ * 0x7F. The anchored sum holds the magnitude as a count of steps in its low bits: 0 .. 8 below the
+ * least normal number, 8 .. 16 in every binade, where 16 is the first code of the next. */
+static inline uint8_t e4m3_nearest(double value, double largest)
+{
+    const uint64_t sign = f64_bits(value) & F64_SIGN;
+    const int64_t given = (int64_t)(f64_bits(value) ^ sign), most = (int64_t)f64_bits(largest);
+    const int64_t magnitude = given > most ? most : given;
+    const double anchor = step_anchor(magnitude, 3, -6);
+    const int64_t anchored = (int64_t)f64_bits(f64_from_bits((uint64_t)magnitude) + anchor);
+    const int64_t binade =
+        ((int64_t)f64_bits(anchor) >> F64_MANTISSA) - (F64_BIAS - 6 + F64_MANTISSA - 3);
+    const int64_t code = anchored - (int64_t)f64_bits(anchor) + 8 * binade;
+    return (uint8_t)(sign >> 56 | (uint64_t)(given > (int64_t)F64_INF ? 0x7F : code));
+}
+
+/* The code of half the value: an exponent less, or half a subnormal's steps, ties to even. NaN
+ * stays. */
+static inline uint8_t e4m3_half(uint8_t code)
+{
+    const uint8_t magnitude = code & 0x7F, sign = code & 0x80;
+    const uint8_t down = (uint8_t)(magnitude - 8);
+    const uint8_t steps = (uint8_t)((magnitude + (magnitude >> 1 & 1)) >> 1);
+    const uint8_t half = magnitude >= 16 ? down : steps;
+    return sign | (magnitude == 0x7F ? magnitude : half);
 }
 
 #endif

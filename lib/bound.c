@@ -239,12 +239,13 @@ static double quantised(const bound *b, const row_scales *s, int candidate, doub
     const double scale = s->scale[candidate];
     uint8_t code;
     if (r->intermediate == FP8MOE_INTERMEDIATE_FP8_STATIC) {
-        quant_static(layer->target, r->intermediate_cast, scale, &product, 1, &code);
+        quant_static(&layer->kernels, layer->target, r->intermediate_cast, scale, &product, 1,
+                     &code);
     } else {
         const fp8moe_precision steps = quant_steps(layer->target, r->intermediate_cast, r->product);
         const bool eager = r->intermediate == FP8MOE_INTERMEDIATE_FP8_EAGER;
-        quant_codes(layer->target, steps, eager ? scale : round_to(steps, 1.0 / scale), &product, 1,
-                    &code);
+        quant_codes(&layer->kernels, layer->target, steps,
+                    eager ? scale : round_to(steps, 1.0 / scale), &product, 1, &code);
     }
     return layer->reader.table[code];
 }

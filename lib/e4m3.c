@@ -50,34 +50,19 @@ const double *e4m3fnuz_table(void)
     return fnuz_values;
 }
 
-/* The anchored sum holds the magnitude as a count of steps in its low bits: 0 .. 8 below the least
- * normal number, 8 .. 16 in every binade, where 16 is the first code of the next. */
-static uint8_t encode(double value, double largest)
-{
-    const uint64_t sign = f64_bits(value) & F64_SIGN;
-    const uint64_t magnitude = f64_bits(value) ^ sign;
-    const uint8_t sign_code = (uint8_t)(sign >> 56);
-    if (magnitude > F64_INF) return sign_code | 0x7F;
-    if (magnitude > f64_bits(largest)) return (uint8_t)(sign_code | encode(largest, largest));
-    const double anchor = step_anchor(magnitude, 3, -6);
-    const uint64_t steps = f64_bits(f64_from_bits(magnitude) + anchor) - f64_bits(anchor);
-    const uint64_t binade = (f64_bits(anchor) >> F64_MANTISSA) - (F64_BIAS - 6 + F64_MANTISSA - 3);
-    return (uint8_t)(sign_code | (steps + 8 * binade));
-}
-
 uint8_t e4m3_encode(const fp8moe_target *target, double value)
 {
-    return encode(value, (double)target->fp8_max);
+    return e4m3_nearest(value, (double)target->fp8_max);
 }
 
 uint8_t e4m3fn_encode(double value)
 {
-    return encode(value, 448.0);
+    return e4m3_nearest(value, 448.0);
 }
 
 uint8_t e4m3_halve(uint8_t code)
 {
-    return e4m3fn_encode(fn_values[code] * 0.5) | (code & 0x80);
+    return e4m3_half(code);
 }
 
 int e4m3_ordinal(uint8_t code)

@@ -124,10 +124,12 @@ static void quantise_tokens(void *context, int64_t first, int64_t last, int work
         fp8moe_tensor_read_f64(&layer->hidden_states, (e->chunk.first + t) * hidden, hidden, x);
         e->chunk.x_scale[t] = 1;
         if (r->input == FP8MOE_INPUT_FP8_TOKEN) {
-            e->chunk.x_scale[t] = quant_row(layer->target, steps, x, hidden, codes);
+            e->chunk.x_scale[t] =
+                quant_row(&layer->kernels, layer->target, steps, x, hidden, codes);
         } else if (r->input == FP8MOE_INPUT_FP8_STATIC) {
             e->chunk.x_scale[t] = layer->w13_input_scale;
-            quant_static(layer->target, r->input_cast, layer->w13_input_scale, x, hidden, codes);
+            quant_static(&layer->kernels, layer->target, r->input_cast, layer->w13_input_scale, x,
+                         hidden, codes);
         }
     }
 }
@@ -376,15 +378,15 @@ static void requantise_slot(engine *e, const expert *own, int64_t slot)
         *scale = 1;
         break;
     case FP8MOE_INTERMEDIATE_FP8_ROW:
-        *scale = quant_row(layer->target, steps, p, inter, codes);
+        *scale = quant_row(&layer->kernels, layer->target, steps, p, inter, codes);
         break;
     case FP8MOE_INTERMEDIATE_FP8_STATIC:
         *scale = own->w2_input_scale;
-        quant_static(layer->target, r->intermediate_cast, *scale, p, inter, codes);
+        quant_static(&layer->kernels, layer->target, r->intermediate_cast, *scale, p, inter, codes);
         break;
     case FP8MOE_INTERMEDIATE_FP8_EAGER:
-        *scale = quant_scale(layer->target, steps, quant_amax(p, inter));
-        quant_codes(layer->target, steps, *scale, p, inter, codes);
+        *scale = quant_scale(layer->target, steps, layer->kernels.amax(p, inter));
+        quant_codes(&layer->kernels, layer->target, steps, *scale, p, inter, codes);
         break;
     }
 }

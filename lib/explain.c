@@ -299,7 +299,7 @@ static void rescale(search *s, int64_t slot, double scale)
         quant_steps(layer->target, layer->recipe.intermediate_cast, layer->recipe.product);
     const bool eager = layer->recipe.intermediate == FP8MOE_INTERMEDIATE_FP8_EAGER;
     c->act_scale[slot] = scale;
-    quant_codes(layer->target, steps, eager ? scale : round_to(steps, 1.0 / scale),
+    quant_codes(&layer->kernels, layer->target, steps, eager ? scale : round_to(steps, 1.0 / scale),
                 c->activation + slot * inter, inter, c->act_codes + slot * inter);
 }
 

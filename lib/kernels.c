@@ -2,6 +2,7 @@
 
 #include "cpu.h"
 #include "kernels_isa.h"
+#include "kernels_quant.h"
 
 #include <assert.h>
 #include <fp8moe/isa.h>
@@ -99,6 +100,7 @@ bool kernels_init(kernels *out, const char *isa, bool use_blas)
     const cpu_isa allowed = highest_allowed(isa);
     if (allowed == CPU_ISA_COUNT) return false;
     *out = portable;
+    kernels_quant_slots(out);
     for (cpu_isa i = CPU_PORTABLE; i <= allowed; i++)
         if (initialisers[i] && cpu_has(i)) initialisers[i](out);
     if (use_blas && out->dot_exact == portable.dot_exact) kernels_init_blas(out);

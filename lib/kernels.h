@@ -28,6 +28,20 @@ typedef struct kernels {
 
     /* out[k] = table[codes[k]] */
     void (*decode)(double *out, const uint8_t *codes, const double table[256], int64_t n);
+
+    /* codes[k] = the nearest E4M3 code of round(x[k] * factor), the rounding being bf16's or f32's;
+     * beyond `largest` that number's code, a NaN 0x7F. */
+    void (*encode_bf16)(uint8_t *codes, const double *x, int64_t n, double factor, double largest);
+    void (*encode_f32)(uint8_t *codes, const double *x, int64_t n, double factor, double largest);
+
+    /* x[k] = bf16(x[k] * factor) */
+    void (*scale_bf16)(double *x, int64_t n, double factor);
+
+    /* Largest magnitude; NaN where there is one, 0 for n = 0. */
+    double (*amax)(const double *x, int64_t n);
+
+    /* The codes of half the values, ties to even, as the loader makes them (numerics.md 2.1). */
+    void (*halve)(uint8_t *codes, int64_t n);
 } kernels;
 
 /* Fill the table for this processor: `isa` NULL or "all" takes the best, a name of cpu_isa_name()

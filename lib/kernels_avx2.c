@@ -3,6 +3,7 @@
 #define WIDTH 4
 #define MULTIPLY_ADD(a, b, c) _mm256_fmadd_pd(a, b, c)
 #include "kernels_dot.h"
+#include "kernels_quant.h"
 
 /* Sixteen registers: three outputs of four vectors each, or twelve of one. */
 
@@ -27,6 +28,7 @@ static void dot_exact_avx2(double *out, int64_t out_stride, const double *a, int
 void kernels_init_avx2(kernels *out)
 {
     out->name = "avx2";
+    kernels_quant_slots(out);
     out->dot = dot_avx2;
     out->dot_abs = dot_abs_avx2;
     out->dot_exact = dot_exact_avx2;

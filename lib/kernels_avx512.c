@@ -3,6 +3,7 @@
 #define WIDTH 8
 #define MULTIPLY_ADD(a, b, c) _mm512_fmadd_pd(a, b, c)
 #include "kernels_dot.h"
+#include "kernels_quant.h"
 
 /* Thirty-two registers: twelve outputs of two vectors each, or sixteen of one. */
 
@@ -95,6 +96,7 @@ static void decode_avx512(double *out, const uint8_t *codes, const double table[
 void kernels_init_avx512(kernels *out)
 {
     out->name = "avx512";
+    kernels_quant_slots(out);
     out->dot = dot_avx512;
     out->dot_abs = dot_abs_avx512;
     out->dot_exact = dot_exact_avx512;

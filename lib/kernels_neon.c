@@ -3,6 +3,7 @@
 #define WIDTH 2
 #define MULTIPLY_ADD(a, b, c) vfmaq_f64(c, a, b)
 #include "kernels_dot.h"
+#include "kernels_quant.h"
 
 /* Thirty-two registers: three outputs of eight vectors each, or sixteen of one. */
 
@@ -27,6 +28,7 @@ static void dot_exact_neon(double *out, int64_t out_stride, const double *a, int
 void kernels_init_neon(kernels *out)
 {
     out->name = "neon";
+    kernels_quant_slots(out);
     out->dot = dot_neon;
     out->dot_abs = dot_abs_neon;
     out->dot_exact = dot_exact_neon;

@@ -313,6 +313,6 @@ fp8moe_status layer_resolve_weights(fp8moe_layer *layer, fp8moe_error *err)
                                     .table = e4m3_table(layer->target),
                                     .form = layer->recipe.weights,
                                     .stage = layer->info.weights_stage,
-                                    .decode = layer->kernels.decode};
+                                    .kernels = &layer->kernels};
     return FP8MOE_OK;
 }

@@ -38,11 +38,12 @@ static void quantise_input(run *r)
         fp8moe_tensor_read_f64(&layer->hidden_states, (r->first + t) * hidden, hidden, x);
         r->x_scale[t] = 1;
         if (recipe->input == FP8MOE_INPUT_FP8_TOKEN) {
-            r->x_scale[t] = quant_row(layer->target, steps, x, hidden, r->codes + t * hidden);
+            r->x_scale[t] =
+                quant_row(&layer->kernels, layer->target, steps, x, hidden, r->codes + t * hidden);
         } else if (recipe->input == FP8MOE_INPUT_FP8_STATIC) {
             r->x_scale[t] = layer->input_scale;
-            quant_static(layer->target, recipe->input_cast, layer->input_scale, x, hidden,
-                         r->codes + t * hidden);
+            quant_static(&layer->kernels, layer->target, recipe->input_cast, layer->input_scale, x,
+                         hidden, r->codes + t * hidden);
         }
     }
 }

@@ -32,7 +32,7 @@ static double finite_amax(const fp8moe_layer *layer, double *row)
     for (int64_t t = 0; t < layer->info.tokens; t++) {
         fp8moe_tensor_read_f64(&layer->hidden_states, t * layer->info.hidden, layer->info.hidden,
                                row);
-        const double one = quant_amax(row, layer->info.hidden);
+        const double one = layer->kernels.amax(row, layer->info.hidden);
         if (one > amax && one - one == 0) amax = one;
     }
     return amax;

@@ -159,7 +159,7 @@ fp8moe_status fp8moe_prepare_experts(const fp8moe_preparation *how, const fp8moe
                             .table = e4m3_table(how->target),
                             .form = FP8MOE_FORM_PREPARED,
                             .stage = how->from,
-                            .decode = k.decode},
+                            .kernels = &k},
                  .row_size = max_i64(sizes.w13.shape[2], sizes.w2.shape[2]),
                  .codes = {w13, w13 + w13_codes / 2, w2},
                  .scales = {w13_scale, w13_scale + w13_scales / 2, w2_scale},

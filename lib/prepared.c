@@ -114,12 +114,13 @@ static double invert(size_t how, double scale)
 }
 
 /* What a way makes of a row of bf16 values. */
-static void codes_under(const fp8moe_prepared_way *way, const fp8moe_target *target, double scale,
-                        const double *x, int64_t n, uint8_t *codes)
+static void codes_under(const kernels *k, const fp8moe_prepared_way *way,
+                        const fp8moe_target *target, double scale, const double *x, int64_t n,
+                        uint8_t *codes)
 {
     const fp8moe_precision product =
         way->value[CODE_PRODUCT] ? FP8MOE_ROUND_F32 : FP8MOE_ROUND_BF16;
-    quant_codes(target, product, invert(way->value[CODE_INVERSE], scale), x, n, codes);
+    quant_codes(k, target, product, invert(way->value[CODE_INVERSE], scale), x, n, codes);
 }
 
 /* ---- questions ---- */
@@ -449,7 +450,8 @@ static void make_codes(const judging *j, const row_place *place, const fp8moe_pr
 {
     (void)weights_row(&j->readers[way->value[CODE_HALVING]], &place->m, place->matrix_row, values,
                       mine);
-    codes_under(way, j->target, dumped_scale(place), values, place->m.cols, mine);
+    codes_under(j->readers[0].kernels, way, j->target, dumped_scale(place), values, place->m.cols,
+                mine);
 }
 
 static void read_codes(const row_place *place, uint8_t *theirs)
@@ -563,7 +565,7 @@ static void make_readers(judging *j, const kernels *k)
                                               .table = e4m3fn_table(),
                                               .form = FP8MOE_FORM_DEQUANT,
                                               .stage = FP8MOE_WEIGHTS_CHECKPOINT,
-                                              .decode = k->decode};
+                                              .kernels = k};
     }
 }
 

@@ -17,46 +17,32 @@ double quant_scale(const fp8moe_target *target, fp8moe_precision steps, double a
     return round_to(steps, raised / (double)target->fp8_max);
 }
 
-double quant_amax(const double *x, int64_t n)
+void quant_codes(const kernels *k, const fp8moe_target *target, fp8moe_precision steps,
+                 double factor, const double *x, int64_t n, uint8_t *codes)
 {
-    double amax = 0;
-    for (int64_t i = 0; i < n; i++) {
-        const double magnitude = x[i] < 0 ? -x[i] : x[i];
-        if (magnitude != magnitude) return magnitude;
-        if (magnitude > amax) amax = magnitude;
-    }
-    return amax;
+    assert(steps == FP8MOE_ROUND_BF16 || steps == FP8MOE_ROUND_F32);
+    (steps == FP8MOE_ROUND_BF16 ? k->encode_bf16 : k->encode_f32)(codes, x, n, factor,
+                                                                  (double)target->fp8_max);
 }
 
-/* A NaN's sign differs between processors (0 * Inf), its code may not. */
-static uint8_t encode(const fp8moe_target *target, double value)
-{
-    return value != value ? 0x7F : e4m3_encode(target, value);
-}
-
-void quant_codes(const fp8moe_target *target, fp8moe_precision steps, double factor,
+double quant_row(const kernels *k, const fp8moe_target *target, fp8moe_precision steps,
                  const double *x, int64_t n, uint8_t *codes)
 {
-    for (int64_t i = 0; i < n; i++)
-        codes[i] = encode(target, round_to(steps, x[i] * factor));
-}
-
-double quant_row(const fp8moe_target *target, fp8moe_precision steps, const double *x, int64_t n,
-                 uint8_t *codes)
-{
-    const double scale = quant_scale(target, steps, quant_amax(x, n));
-    quant_codes(target, steps, round_to(steps, 1.0 / scale), x, n, codes);
+    const double scale = quant_scale(target, steps, k->amax(x, n));
+    quant_codes(k, target, steps, round_to(steps, 1.0 / scale), x, n, codes);
     return scale;
 }
 
-void quant_static(const fp8moe_target *target, fp8moe_cast cast, double scale, const double *x,
-                  int64_t n, uint8_t *codes)
+void quant_static(const kernels *k, const fp8moe_target *target, fp8moe_cast cast, double scale,
+                  const double *x, int64_t n, uint8_t *codes)
 {
     if (cast == FP8MOE_CAST_BF16_INVERSE) {
-        quant_codes(target, FP8MOE_ROUND_BF16, round_bf16(1.0 / scale), x, n, codes);
+        quant_codes(k, target, FP8MOE_ROUND_BF16, round_bf16(1.0 / scale), x, n, codes);
         return;
     }
     assert(cast == FP8MOE_CAST_F32_DIVISION);
-    for (int64_t i = 0; i < n; i++)
-        codes[i] = encode(target, round_f32(x[i] / scale));
+    for (int64_t i = 0; i < n; i++) {
+        const double value = round_f32(x[i] / scale);
+        codes[i] = value != value ? 0x7F : e4m3_encode(target, value);
+    }
 }

@@ -3,6 +3,8 @@
 #ifndef FP8MOE_LIB_QUANT_H
 #define FP8MOE_LIB_QUANT_H
 
+#include "kernels.h"
+
 #include <fp8moe/profile.h>
 #include <stdint.h>
 
@@ -14,20 +16,17 @@ fp8moe_precision quant_steps(const fp8moe_target *target, fp8moe_cast cast, fp8m
 /* The scale of a row whose largest magnitude is `amax`: round(round(amax + 1e-8) / fp8_max). */
 double quant_scale(const fp8moe_target *target, fp8moe_precision steps, double amax);
 
-/* Largest magnitude of x[0..n); NaN where there is one. 0 for n = 0. */
-double quant_amax(const double *x, int64_t n);
-
-/* codes[i] = E4M3(round(x[i] * factor)); saturates. */
-void quant_codes(const fp8moe_target *target, fp8moe_precision steps, double factor,
-                 const double *x, int64_t n, uint8_t *codes);
+/* codes[i] = E4M3(round(x[i] * factor)); saturates. Steps are BF16 or F32. */
+void quant_codes(const kernels *k, const fp8moe_target *target, fp8moe_precision steps,
+                 double factor, const double *x, int64_t n, uint8_t *codes);
 
 /* One row: scale from its amax, codes by the rounded inverse of the rounded scale. Returns the
  * scale (a number exactly representable in `steps`). */
-double quant_row(const fp8moe_target *target, fp8moe_precision steps, const double *x, int64_t n,
-                 uint8_t *codes);
+double quant_row(const kernels *k, const fp8moe_target *target, fp8moe_precision steps,
+                 const double *x, int64_t n, uint8_t *codes);
 
 /* One row by a calibrated scale, as the cast says (BF16_INVERSE or F32_DIVISION). */
-void quant_static(const fp8moe_target *target, fp8moe_cast cast, double scale, const double *x,
-                  int64_t n, uint8_t *codes);
+void quant_static(const kernels *k, const fp8moe_target *target, fp8moe_cast cast, double scale,
+                  const double *x, int64_t n, uint8_t *codes);
 
 #endif

@@ -101,8 +101,7 @@ void weights_codes(const weight_reader *reader, const matrix *m, int64_t row, ui
 {
     fp8moe_tensor_read_raw(&m->weight, row * m->cols, m->cols, codes);
     if (!is_halved(reader)) return;
-    for (int64_t i = 0; i < m->cols; i++)
-        codes[i] = e4m3_halve(codes[i]);
+    reader->kernels->halve(codes, m->cols);
 }
 
 static int64_t scale_index(const matrix *m, int64_t row, int64_t col)
@@ -143,9 +142,10 @@ static void apply_scales(const weight_reader *reader, const matrix *m, int64_t r
     for (int64_t col = 0; col < m->cols;) {
         const int64_t end = block_end(m, col);
         const double scale = weights_scale(reader, m, row, col);
-        const double factor = bf16 ? round_bf16(scale) : scale;
-        for (; col < end; col++)
-            out[col] = bf16 ? round_bf16(out[col] * factor) : out[col] * factor;
+        if (bf16) reader->kernels->scale_bf16(out + col, end - col, round_bf16(scale));
+        for (int64_t i = col; !bf16 && i < end; i++)
+            out[i] *= scale;
+        col = end;
     }
 }
 
@@ -155,8 +155,8 @@ static double requantise(const weight_reader *reader, const matrix *m, int64_t r
 {
     apply_scales(reader, m, row, out);
     const fp8moe_precision steps = quant_steps(reader->target, FP8MOE_CAST_BF16, FP8MOE_ROUND_BF16);
-    const double scale = quant_row(reader->target, steps, out, m->cols, codes);
-    reader->decode(out, codes, reader->table, m->cols);
+    const double scale = quant_row(reader->kernels, reader->target, steps, out, m->cols, codes);
+    reader->kernels->decode(out, codes, reader->table, m->cols);
     return scale;
 }
 
@@ -168,7 +168,7 @@ double weights_row(const weight_reader *reader, const matrix *m, int64_t row, do
         return 1;
     }
     weights_codes(reader, m, row, codes);
-    reader->decode(out, codes, reader->table, m->cols);
+    reader->kernels->decode(out, codes, reader->table, m->cols);
     switch (reader->form) {
     case FP8MOE_FORM_DEQUANT:
     case FP8MOE_FORM_EXACT:

@@ -26,7 +26,7 @@ typedef struct weight_reader {
     const double *table; /* its 256 values */
     fp8moe_weight_form form;
     fp8moe_stage_of_weights stage;
-    void (*decode)(double *out, const uint8_t *codes, const double table[256], int64_t n);
+    const kernels *kernels;
 } weight_reader;
 
 /* Check one matrix and its scale: dtype, rank, and which kind of scale it is. `rows`, `cols` -1:

@@ -243,10 +243,14 @@ static void rounds_f32_to_bf16(const json_value *in, const json_value *want)
 
 /* ---- B, C: dynamic quantisation ---- */
 
-/* The dtype of an input decides its scale's: bf16 steps on Gaudi for bf16 numbers, else f32. */
-static fp8moe_precision steps_of(const fp8moe_target *t, fp8moe_precision input)
+/* A row as the device quantises it. The dtype of an input decides its scale's: bf16 steps on Gaudi
+ * for bf16 numbers, else f32. */
+static double quantise(const fp8moe_target *on, fp8moe_precision input, const double *row,
+                       int64_t n, uint8_t *codes)
 {
-    return quant_steps(t, FP8MOE_CAST_BF16, input);
+    kernels k;
+    (void)kernels_init(&k, NULL, false);
+    return quant_row(&k, on, quant_steps(on, FP8MOE_CAST_BF16, input), row, n, codes);
 }
 
 static void zero_rows_stay_zero(const json_value *in, const json_value *want)
@@ -259,7 +263,7 @@ static void zero_rows_stay_zero(const json_value *in, const json_value *want)
             double row[8];
             uint8_t codes[8];
             const int64_t n = flatten(item(x, r), row, 8);
-            const double scale = quant_row(on, steps_of(on, FP8MOE_ROUND_BF16), row, n, codes);
+            const double scale = quantise(on, FP8MOE_ROUND_BF16, row, n, codes);
             EXPECT(isfinite(scale) && scale > 0);
             for (int64_t i = 0; i < n; i++) {
                 EXPECT((codes[i] & 0x7F) == 0);
@@ -276,7 +280,7 @@ static void expect_quantised(const fp8moe_target *on, fp8moe_precision input, co
     double x[8];
     uint8_t codes[8];
     const int64_t n = flatten(row, x, 8);
-    EXPECT_NUMBER(quant_row(on, steps_of(on, input), x, n, codes), number_of(at(want, "scale")));
+    EXPECT_NUMBER(quantise(on, input, x, n, codes), number_of(at(want, "scale")));
     for (int64_t i = 0; i < n; i++)
         EXPECT_NUMBER(codes[i], number_of(item(at(want, "codes"), i)));
 }
@@ -301,7 +305,7 @@ static void dequantise(const fp8moe_target *on, const json_value *x, double *out
     for (int64_t r = 0; r < count_of(x); r++) {
         double row[8];
         (void)flatten(item(x, r), row, 8);
-        scales[r] = quant_row(on, steps_of(on, FP8MOE_ROUND_BF16), row, n, codes + r * n);
+        scales[r] = quantise(on, FP8MOE_ROUND_BF16, row, n, codes + r * n);
         for (int64_t i = 0; i < n; i++)
             out[r * n + i] = e4m3_table(on)[codes[r * n + i]] * scales[r];
     }
@@ -388,7 +392,7 @@ static void read_as(small_weights *w, const char *on, fp8moe_weight_form form,
                                 .table = e4m3_table(target(on)),
                                 .form = form,
                                 .stage = stage,
-                                .decode = w->kernels.decode};
+                                .kernels = &w->kernels};
 }
 
 /* A block matrix of the case. */

@@ -25,7 +25,7 @@ static void read_values(const fp8moe_weight *w, int64_t block_rows, int64_t bloc
                                   .table = e4m3_table(ocp),
                                   .form = FP8MOE_FORM_EXACT,
                                   .stage = FP8MOE_WEIGHTS_CHECKPOINT,
-                                  .decode = k.decode};
+                                  .kernels = &k};
     for (int64_t row = 0; row < m.rows; row++)
         (void)weights_row(&reader, &m, row, out + row * m.cols, codes);
 }
@@ -494,7 +494,7 @@ static void test_row_scales_are_of_the_slice(void **state)
                                   .table = e4m3_table(gaudi3),
                                   .form = FP8MOE_FORM_PREPARED,
                                   .stage = FP8MOE_WEIGHTS_CHECKPOINT,
-                                  .decode = k.decode};
+                                  .kernels = &k};
     const char *const folder = new_folder();
     made_model_write(m, folder);
     fp8moe_checkpoint *const model = open_ok(folder);

@@ -3,6 +3,8 @@
 #include "quant.h"
 #include "slow_forward.h"
 
+#include <fp8moe/isa.h>
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,6 +15,9 @@
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
 static const fp8moe_precision bf16 = FP8MOE_ROUND_BF16, f32 = FP8MOE_ROUND_F32;
+
+/* Of the instruction set under test. */
+static kernels k;
 
 static const fp8moe_target *target(const char *name)
 {
@@ -126,13 +131,13 @@ static void amax_is_the_largest_magnitude(void **state)
 {
     (void)state;
     const double inf = (double)INFINITY, nan = (double)NAN;
-    assert_true(quant_amax(NULL, 0) == 0);
-    assert_true(quant_amax((const double[]){1, -3, 2}, 3) == 3);
-    assert_true(!signbit(quant_amax((const double[]){-0.0}, 1)));
-    assert_true(quant_amax((const double[]){1, -inf}, 2) == inf);
-    assert_true(isnan(quant_amax((const double[]){nan, 1}, 2)));
-    assert_true(isnan(quant_amax((const double[]){1, nan}, 2)));
-    assert_true(isnan(quant_amax((const double[]){inf, nan, inf}, 3)));
+    assert_true(k.amax(NULL, 0) == 0);
+    assert_true(k.amax((const double[]){1, -3, 2}, 3) == 3);
+    assert_true(!signbit(k.amax((const double[]){-0.0}, 1)));
+    assert_true(k.amax((const double[]){1, -inf}, 2) == inf);
+    assert_true(isnan(k.amax((const double[]){nan, 1}, 2)));
+    assert_true(isnan(k.amax((const double[]){1, nan}, 2)));
+    assert_true(isnan(k.amax((const double[]){inf, nan, inf}, 3)));
 }
 
 /* ---- rows ---- */
@@ -142,7 +147,7 @@ static void expect_row(const char *name, fp8moe_precision steps, const double *x
 {
     uint8_t got[16];
     memset(got, 0x55, sizeof got);
-    const double got_scale = quant_row(target(name), steps, x, n, got);
+    const double got_scale = quant_row(&k, target(name), steps, x, n, got);
     assert_true(isnan(scale) ? isnan(got_scale) : got_scale == scale);
     assert_memory_equal(got, codes, (size_t)n);
     assert_int_equal(got[n], 0x55);
@@ -179,9 +184,9 @@ static void the_largest_of_a_row_becomes_the_largest_code(void **state)
     for (double amax = 0x1p-18 * (1 + 0x1p-7); amax < 0x1p100; amax *= 1 + 0x1p-7) {
         const double x[1] = {slow_bf16_of(amax)};
         uint8_t code;
-        (void)quant_row(target("gaudi3"), bf16, x, 1, &code);
+        (void)quant_row(&k, target("gaudi3"), bf16, x, 1, &code);
         assert_int_equal(code, 0x7E);
-        (void)quant_row(target("gaudi2"), bf16, x, 1, &code);
+        (void)quant_row(&k, target("gaudi2"), bf16, x, 1, &code);
         assert_int_equal(code, 0x77);
     }
 }
@@ -198,7 +203,7 @@ static void random_rows_are_those_of_the_model(void **state)
         const int high = n % 5 ? 3 : -20;
         for (int i = 0; i < 33; i++)
             x[i] = slow_to(steps, random_number(high - 12, high));
-        const double scale = quant_row(t, steps, x, 33, got);
+        const double scale = quant_row(&k, t, steps, x, 33, got);
         assert_true(scale == slow_quantise(t, steps, x, 33, want));
         assert_memory_equal(got, want, 33);
     }
@@ -213,9 +218,9 @@ static void static_casts_follow_their_cell(void **state)
     const double x[] = {1, -inf, (double)NAN, 1e30, -0.0};
     uint8_t got[5];
     /* Infinities and what is too large saturate. */
-    quant_static(target("gaudi2"), FP8MOE_CAST_F32_DIVISION, 0.5, x, 5, got);
+    quant_static(&k, target("gaudi2"), FP8MOE_CAST_F32_DIVISION, 0.5, x, 5, got);
     assert_memory_equal(got, ((const uint8_t[]){0x40, 0xF7, 0x7F, 0x77, 0x80}), 5);
-    quant_static(target("ocp"), FP8MOE_CAST_BF16_INVERSE, 0.5, x, 5, got);
+    quant_static(&k, target("ocp"), FP8MOE_CAST_BF16_INVERSE, 0.5, x, 5, got);
     assert_memory_equal(got, ((const uint8_t[]){0x40, 0xFE, 0x7F, 0x7E, 0x80}), 5);
 }
 
@@ -232,7 +237,7 @@ static void random_static_casts_are_those_of_the_model(void **state)
         for (int i = 0; i < 33; i++)
             x[i] = slow_bf16_of(random_number(-9, 3));
         for (int cast = FP8MOE_CAST_BF16_INVERSE; cast <= FP8MOE_CAST_F32_DIVISION; cast++) {
-            quant_static(t, (fp8moe_cast)cast, scale, x, 33, got);
+            quant_static(&k, t, (fp8moe_cast)cast, scale, x, 33, got);
             slow_static(t, (fp8moe_cast)cast, scale, x, 33, want);
             assert_memory_equal(got, want, 33);
         }
@@ -249,13 +254,39 @@ static void codes_by_a_factor_are_rounded_before_the_code(void **state)
      * even. */
     const double x[1] = {1.0625 + 0x1p-10};
     uint8_t code;
-    quant_codes(target("ocp"), bf16, 1, x, 1, &code);
+    quant_codes(&k, target("ocp"), bf16, 1, x, 1, &code);
     assert_int_equal(code, 0x38);
-    quant_codes(target("ocp"), f32, 1, x, 1, &code);
+    quant_codes(&k, target("ocp"), f32, 1, x, 1, &code);
     assert_int_equal(code, 0x39);
 }
 
-int main(void)
+static void runs_are_scaled_and_halved_as_single_numbers_are(void **state)
+{
+    (void)state;
+    double x[33], scaled[33];
+    uint8_t codes[256];
+    random_state = 3;
+    for (int n = 0; n < 300; n++) {
+        const double factor = slow_bf16_of(random_number(-12, 3));
+        for (int i = 0; i < 33; i++)
+            scaled[i] = x[i] = i == n % 40 ? (double)NAN : random_number(-140 + n % 20, 125);
+        k.scale_bf16(scaled, 33, factor);
+        for (int i = 0; i < 33; i++)
+            assert_true(isnan(x[i]) ? isnan(scaled[i]) : scaled[i] == slow_bf16_of(x[i] * factor));
+    }
+    for (int i = 0; i < 256; i++)
+        codes[i] = (uint8_t)i;
+    k.halve(codes, 255);
+    for (int i = 0; i < 0x7F; i++) {
+        const uint32_t half = slow_encode(&slow_e4m3fn, slow_decode(&slow_e4m3fn, (uint32_t)i) / 2);
+        assert_int_equal(codes[i], half);
+        assert_int_equal(codes[0x80 + i], 0x80 | half);
+    }
+    assert_int_equal(codes[0x7F], 0x7F);
+    assert_int_equal(codes[0xFF], 0xFF); /* beyond the run */
+}
+
+static int run_every_test(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_models_two_roundings_agree),
@@ -269,6 +300,16 @@ int main(void)
         cmocka_unit_test(static_casts_follow_their_cell),
         cmocka_unit_test(random_static_casts_are_those_of_the_model),
         cmocka_unit_test(codes_by_a_factor_are_rounded_before_the_code),
+        cmocka_unit_test(runs_are_scaled_and_halved_as_single_numbers_are),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+int main(void)
+{
+    int failed = 0;
+    for (size_t i = 0; fp8moe_isa_at(i); i++)
+        if (fp8moe_isa_present(fp8moe_isa_at(i)) && kernels_init(&k, fp8moe_isa_at(i), false))
+            failed += run_every_test();
+    return failed;
 }

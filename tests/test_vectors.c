@@ -186,11 +186,13 @@ static void check_quant(const json_value *vector)
     uint8_t codes[MOST];
     char hex[2 * MOST + 1] = "";
     const int64_t count = numbers(member(vector, "x"), x);
+    kernels k;
+    (void)kernels_init(&k, NULL, false);
     const fp8moe_target *target = fp8moe_target_find(text(vector, "target"));
     const bool wide = !strcmp(text(vector, "dtype"), "f32");
     const fp8moe_precision steps =
         quant_steps(target, FP8MOE_CAST_BF16, wide ? FP8MOE_ROUND_F32 : FP8MOE_ROUND_BF16);
-    expect_number(vector, "scale", quant_row(target, steps, x, count, codes),
+    expect_number(vector, "scale", quant_row(&k, target, steps, x, count, codes),
                   number(member(vector, "scale")));
     for (int64_t i = 0; i < count; i++)
         snprintf(hex + 2 * i, 3, "%02x", codes[i]);

@@ -12,23 +12,19 @@
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
-static void plain_decode(double *out, const uint8_t *codes, const double table[256], int64_t n)
-{
-    for (int64_t i = 0; i < n; i++)
-        out[i] = table[codes[i]];
-}
-
 /* A reader with a table of the model's making. */
 static weight_reader reader_of(const char *target, fp8moe_weight_form form,
                                fp8moe_stage_of_weights stage)
 {
     static double tables[3][256];
+    static kernels plain;
+    assert_true(kernels_init(&plain, "portable", false));
     const fp8moe_target *const t = fp8moe_target_find(target);
     double *const table = tables[t - fp8moe_target_at(0)];
     for (int c = 0; c < 256; c++)
         table[c] = slow_value(slow_codes_of(t), (uint8_t)c);
     return (weight_reader){
-        .target = t, .table = table, .form = form, .stage = stage, .decode = plain_decode};
+        .target = t, .table = table, .form = form, .stage = stage, .kernels = &plain};
 }
 
 static const uint8_t many_codes[4096];
