@@ -382,12 +382,12 @@ static void open_weights(small_weights *w, const json_value *codes, const json_v
                   block_cols = block ? integer_of(item(block, 1)) : 128;
     if (matrix_check(&raw, -1, -1, block_rows, block_cols, "weight", &w->matrix, &err) != FP8MOE_OK)
         complain(__LINE__, "%s", err.message);
-    (void)kernels_init(&w->kernels, NULL, false);
 }
 
 static void read_as(small_weights *w, const char *on, fp8moe_weight_form form,
                     fp8moe_stage_of_weights stage)
 {
+    (void)kernels_init(&w->kernels, NULL, false);
     w->reader = (weight_reader){.target = target(on),
                                 .table = e4m3_table(target(on)),
                                 .form = form,
