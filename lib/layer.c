@@ -97,9 +97,12 @@ static fp8moe_status rows_of(const fp8moe_tensor *t, int64_t tokens, const char 
     char shape[96];
     TRY(error_in_tensor(err, fp8moe_tensor_as_rows(t, out, err), name));
     if (out->shape[0] != tokens)
-        return fail_at(err, FP8MOE_ERR_SHAPE, name, -1, "%s has %lld rows, hidden_states %lld",
+        return fail_at(err, FP8MOE_ERR_SHAPE, name, -1, "%s has %lld rows, hidden_states %lld%s",
                        fp8moe_tensor_shape_text(t, shape, sizeof shape), (long long)out->shape[0],
-                       (long long)tokens);
+                       (long long)tokens,
+                       out->shape[0] > tokens
+                           ? ": were they not dispatched (all-gathered) as the routing was?"
+                           : "");
     return FP8MOE_OK;
 }
 

@@ -3,6 +3,7 @@
 #include "catalog.h"
 #include "decide.h"
 #include "model_commands.h"
+#include "partial.h"
 #include "subject.h"
 
 #include <stdio.h>
@@ -323,6 +324,20 @@ static fp8moe_status compare_outputs(verify_job *job, fp8moe_error *err)
     return FP8MOE_OK;
 }
 
+/* A structured difference may be that the output is a part of the layer's. */
+static fp8moe_status add_part(verify_job *job, const report_tensor *tensor,
+                              const fp8moe_tensor *dumped, fp8moe_error *err)
+{
+    char *part = NULL;
+    if (!tensor->judged || tensor->judgement.verdict != FP8MOE_VERDICT_DIFFERENT ||
+        tensor->judgement.kind != FP8MOE_KIND_STRUCTURED)
+        return FP8MOE_OK;
+    const fp8moe_status st = partial_find(&job->subject, tensor->recipe, dumped, &part, err);
+    if (part) report_add_note(job->report, "%s %s", tensor->name, part);
+    free(part);
+    return st;
+}
+
 static fp8moe_status finish_output(verify_job *job, judged_output *output, fp8moe_error *err)
 {
     const fp8moe_tensor *dumped = &output->output->tensor;
@@ -340,6 +355,7 @@ static fp8moe_status finish_output(verify_job *job, judged_output *output, fp8mo
               compare_candidates);
     CLI_TRY(judge_output(job, output, tensor, err));
     CLI_TRY(compare_repeats(job, tensor, dumped, err));
+    CLI_TRY(add_part(job, tensor, dumped, err));
     decide_tensor(tensor);
     if (decide_holds_bf16(dumped))
         report_add_note(job->report,

@@ -42,6 +42,7 @@ typedef struct rank_row {
 
     rank_ids meaning;
     int64_t acts_as; /* the rank whose window its output answers to, or -1 */
+    char *part;      /* what part of a layer its output looks like, or NULL */
     char *finding;   /* or NULL */
 } rank_row;
 

@@ -125,6 +125,7 @@ static char *describe(ranks_job *job, size_t index)
     if (!found) found = describe_twin(job, index);
     if (!found) found = describe_lost(job, row);
     if (!found) found = describe_window(row);
+    if (!found && row->part) found = cli_copy(row->part);
     if (!found) found = describe_rows(job, row);
     return found ? found : describe_judgement(row);
 }

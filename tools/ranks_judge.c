@@ -1,5 +1,6 @@
 /* Is a rank's output what its recipe gives, and if not: is it what another rank's window would? */
 #include "catalog.h"
+#include "partial.h"
 #include "ranks.h"
 
 #include <math.h>
@@ -118,10 +119,8 @@ static fp8moe_status find_window(rank_row *row, int64_t windows, fp8moe_error *e
     return find_by_emulation(row, windows, err);
 }
 
-fp8moe_status ranks_judge(rank_row *row, int64_t num_experts, fp8moe_error *err)
+static fp8moe_status find_meaning(rank_row *row, int64_t windows, fp8moe_error *err)
 {
-    const int64_t windows = num_experts / row->count;
-    CLI_TRY(judge(row, err));
     if (windows < 2 || row->energy == 0) return FP8MOE_OK;
     if (uses_direct_ids(row) && row->rank > 0)
         row->acts_as = 0;
@@ -132,4 +131,15 @@ fp8moe_status ranks_judge(rank_row *row, int64_t num_experts, fp8moe_error *err)
     else if (row->rank > 0 && row->recipe && row->judgement.verdict == FP8MOE_VERDICT_SAME)
         row->meaning = RANK_IDS_OFFSET;
     return FP8MOE_OK;
+}
+
+fp8moe_status ranks_judge(rank_row *row, int64_t num_experts, fp8moe_error *err)
+{
+    const int64_t windows = num_experts / row->count;
+    CLI_TRY(judge(row, err));
+    CLI_TRY(find_meaning(row, windows, err));
+    if (!row->recipe || row->acts_as >= 0 || row->energy == 0 ||
+        row->judgement.verdict != FP8MOE_VERDICT_DIFFERENT)
+        return FP8MOE_OK;
+    return partial_find(&row->subject, row->recipe, &row->output, &row->part, err);
 }

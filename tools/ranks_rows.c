@@ -160,5 +160,6 @@ void ranks_close(rank_row *row)
     free(row->weights);
     free(row->returned);
     free(row->unjudged);
+    free(row->part);
     free(row->finding);
 }

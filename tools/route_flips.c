@@ -1,6 +1,7 @@
 #include "route_flips.h"
 
 #include "catalog.h"
+#include "few_tokens.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -91,58 +92,47 @@ void route_flips_free(route_dump *dump)
 
 /* ---- what they change ---- */
 
-/* The dump with just the tokens that could flip: hidden states, and room for a routing. */
-typedef struct few_tokens {
-    subject_dump subject;
-    void *states;
+/* The tokens that could flip, and room for a routing of theirs. */
+typedef struct flip_run {
+    few_tokens few;
+    const fp8moe_recipe *recipe;
+    scratch memory;
     int64_t *ids;
     float *weights;
-} few_tokens;
+} flip_run;
 
-static void take_tokens(const route_dump *dump, const subject_dump *from, few_tokens *out)
+static bool take_flips(const route_dump *dump, const subject_dump *subject, flip_run *run)
 {
-    fp8moe_inputs *in = &out->subject.fields.inputs;
-    const fp8moe_tensor x = from->fields.inputs.hidden_states;
-    const int64_t hidden = x.shape[x.rank - 1], top_k = dump->summary.top_k;
     const int64_t count = (int64_t)dump->flip_count;
-    const size_t bytes = (size_t)hidden * (size_t)fp8moe_dtype_bits(x.dtype) / 8;
-    out->subject = *from;
-    out->states = cli_allocate((size_t)count * bytes);
-    out->ids = cli_allocate((size_t)(count * top_k) * sizeof *out->ids);
-    out->weights = cli_allocate((size_t)(count * top_k) * sizeof *out->weights);
+    const int64_t chosen[] = {count, dump->summary.top_k};
+    int64_t tokens[ROUTE_FLIPS];
+    fp8moe_inputs *in = &run->few.subject.fields.inputs;
     for (int64_t i = 0; i < count; i++)
-        fp8moe_tensor_read_raw(&x, dump->flips[i].token * hidden, hidden,
-                               (char *)out->states + (size_t)i * bytes);
-    const int64_t chosen[] = {count, top_k};
-    in->hidden_states = fp8moe_tensor_view(out->states, x.dtype, 2, (int64_t[]){count, hidden});
-    in->topk_ids = fp8moe_tensor_view(out->ids, FP8MOE_DTYPE_I64, 2, chosen);
-    in->topk_weights = fp8moe_tensor_view(out->weights, FP8MOE_DTYPE_F32, 2, chosen);
+        tokens[i] = dump->flips[i].token;
+    if (!few_tokens_take(subject, dump->summary.tokens, tokens, count, &run->few)) return false;
+    run->ids = cli_allocate((size_t)(count * chosen[1]) * sizeof *run->ids);
+    run->weights = cli_allocate((size_t)(count * chosen[1]) * sizeof *run->weights);
+    in->topk_ids = fp8moe_tensor_view(run->ids, FP8MOE_DTYPE_I64, 2, chosen);
+    in->topk_weights = fp8moe_tensor_view(run->weights, FP8MOE_DTYPE_F32, 2, chosen);
     in->router_logits = (fp8moe_tensor){.data = NULL};
-}
-
-static void free_tokens(few_tokens *few)
-{
-    free(few->states);
-    free(few->ids);
-    free(few->weights);
+    return true;
 }
 
 /* Run them with their own choice or the other one; `out` [tokens, H]. */
-static fp8moe_status run_tokens(const route_dump *dump, few_tokens *few, bool other,
-                                const fp8moe_recipe *recipe, scratch *memory, fp8moe_tensor *out,
-                                fp8moe_error *err)
+static fp8moe_status run_flips(const route_dump *dump, flip_run *run, bool other,
+                               fp8moe_tensor *out, fp8moe_error *err)
 {
     const int64_t top_k = dump->summary.top_k;
-    watch seen = {.memory = memory};
-    fp8moe_layer_info info;
-    seen.keep[FP8MOE_STAGE_OUTPUT] = true;
     for (size_t i = 0; i < dump->flip_count; i++) {
         const route_choice *choice = other ? &dump->flips[i].other : &dump->flips[i].own;
-        memcpy(few->ids + (int64_t)i * top_k, choice->ids, (size_t)top_k * sizeof *few->ids);
-        memcpy(few->weights + (int64_t)i * top_k, choice->weights,
-               (size_t)top_k * sizeof *few->weights);
+        const int64_t at = (int64_t)i * top_k;
+        memcpy(run->ids + at, choice->ids, (size_t)top_k * sizeof *run->ids);
+        memcpy(run->weights + at, choice->weights, (size_t)top_k * sizeof *run->weights);
     }
-    CLI_TRY(subject_run(&few->subject, recipe, &seen, &info, err));
+    watch seen = {.memory = &run->memory};
+    fp8moe_layer_info info;
+    seen.keep[FP8MOE_STAGE_OUTPUT] = true;
+    CLI_TRY(subject_run(&run->few.subject, run->recipe, &seen, &info, err));
     *out = seen.stage[FP8MOE_STAGE_OUTPUT].total;
     return FP8MOE_OK;
 }
@@ -161,18 +151,15 @@ static double row_change(const fp8moe_tensor *own, const fp8moe_tensor *other, i
     return change > 0 ? sqrt(change / energy) : change;
 }
 
-static fp8moe_status measure(route_dump *dump, few_tokens *few, const fp8moe_recipe *recipe,
-                             fp8moe_error *err)
+static fp8moe_status measure(route_dump *dump, flip_run *run, fp8moe_error *err)
 {
-    scratch memory = {0};
     fp8moe_tensor own, other;
-    fp8moe_status st = run_tokens(dump, few, false, recipe, &memory, &own, err);
-    if (st == FP8MOE_OK) st = run_tokens(dump, few, true, recipe, &memory, &other, err);
-    for (size_t i = 0; i < dump->flip_count && st == FP8MOE_OK; i++)
+    CLI_TRY(run_flips(dump, run, false, &own, err));
+    CLI_TRY(run_flips(dump, run, true, &other, err));
+    for (size_t i = 0; i < dump->flip_count; i++)
         dump->flips[i].change = row_change(&own, &other, (int64_t)i);
-    if (st == FP8MOE_OK) dump->flip_recipe = recipe->name;
-    scratch_free(&memory);
-    return st;
+    dump->flip_recipe = run->recipe->name;
+    return FP8MOE_OK;
 }
 
 static double effect(const route_flip *flip)
@@ -197,27 +184,21 @@ static const fp8moe_recipe *find_recipe(const subject_dump *subject)
     return named ? named : catalog_recipe("exact");
 }
 
-static bool has_tokens(const route_dump *dump, const subject_dump *subject)
-{
-    const fp8moe_tensor *x = &subject->fields.inputs.hidden_states;
-    return fp8moe_tensor_present(x) && x->rank > 0 &&
-           fp8moe_tensor_count(x) == dump->summary.tokens * x->shape[x->rank - 1];
-}
-
 fp8moe_status route_flips_measure(route_dump *dump, const subject_dump *subject, fp8moe_error *err)
 {
-    const fp8moe_recipe *recipe = find_recipe(subject);
+    flip_run run = {.recipe = find_recipe(subject)};
     fp8moe_error unfit;
     bool fits = false;
     fp8moe_status st = FP8MOE_OK;
     if (!dump->flip_count) return FP8MOE_OK;
-    if (has_tokens(dump, subject) && settings_op(&subject->settings) == recipe->op &&
-        subject_fits(subject, recipe, &fits, &unfit) == FP8MOE_OK && fits) {
-        few_tokens few;
-        take_tokens(dump, subject, &few);
-        st = measure(dump, &few, recipe, err);
-        free_tokens(&few);
-    }
+    if (settings_op(&subject->settings) == run.recipe->op &&
+        subject_fits(subject, run.recipe, &fits, &unfit) == FP8MOE_OK && fits &&
+        take_flips(dump, subject, &run))
+        st = measure(dump, &run, err);
+    few_tokens_free(&run.few);
+    scratch_free(&run.memory);
+    free(run.ids);
+    free(run.weights);
     qsort(dump->flips, dump->flip_count, sizeof *dump->flips, compare_flips);
     return st;
 }

@@ -157,6 +157,46 @@ Tensor-parallel slices hold the same experts.
   fp8moe: ranks count from 0 and end below their number: --ep-rank needs --ep-size, --tp-rank --tp-size
   [2]
 
+An output that is a part of what its weights give: named by ranks, and by verify in a note.
+
+  $ with() { edit_dump $1 f.safetensors drop:output; join_dumps f.safetensors $2 $3 output; }; declare -f with > with; . ./with; with whole.safetensors t1.safetensors slice.safetensors; fp8moe ranks slice.safetensors
+  different: 1 rank: rank 0 looks like a tensor-parallel slice: columns 128 to 255 of I 256 alone give
+    it (slice 1 of 2)
+    rank 0         experts 0 to 7: 100 % of the weight, 100 % of the energy
+                   judged: different, recipe exact (evidence: definition)
+                   looks like a tensor-parallel slice: columns 128 to 255 of I 256 alone give it
+                   (slice 1 of 2)
+  [1]
+  $ fp8moe verify slice.safetensors | grep -A 1 -e ^d -e slice
+  different: output differs from recipe exact (evidence: definition): 384 elements lie outside what
+  any rounding of recipe exact gives, the first at token 0 column 0
+  --
+  slice.safetensors: different
+    metadata       op moe, target gaudi2, recipe exact, weights_stage checkpoint, top_k 3, num_experts
+  --
+    note           output looks like a tensor-parallel slice: columns 128 to 255 of I 256 alone give
+                   it (slice 1 of 2)
+  $ . ./with; for recipe in gather stock dense dequant; do make() { fp8moe synth --shape T=6,E=8,K=3,H=64,I=256 --recipe $recipe --target gaudi2 -o $1.safetensors ${@:2} > /dev/null; }; make all; make tp --tp-size 2 --tp-rank 1; make ep --ep-size 4 --ep-rank 2; for f in tp ep; do with all.safetensors $f.safetensors a.safetensors; fp8moe ranks a.safetensors | grep '^ .*looks'; done; done
+                   looks like a tensor-parallel slice: columns 128 to 255 of I 256 alone give it
+                   looks like one rank's part: local experts 4 to 5 alone give it
+                   looks like a tensor-parallel slice: columns 128 to 255 of I 256 alone give it
+                   looks like one rank's part: local experts 4 to 5 alone give it
+                   looks like a tensor-parallel slice: columns 128 to 255 of I 256 alone give it
+                   looks like one rank's part: local experts 4 to 5 alone give it
+                   looks like a tensor-parallel slice: columns 128 to 255 of I 256 alone give it
+                   looks like one rank's part: local experts 4 to 5 alone give it
+  $ . ./with; fp8moe synth --shape T=6,E=8,K=3,H=64,I=32 --recipe exact --target gaudi2 -o whole.safetensors > /dev/null; add_outputs three.safetensors full0.safetensors full1.safetensors full3.safetensors; with whole.safetensors three.safetensors without.safetensors; fp8moe ranks without.safetensors
+  different: 1 rank: rank 0 looks like a missing rank: all but local experts 4 to 5 give it
+    rank 0         experts 0 to 7: 100 % of the weight, 100 % of the energy
+                   judged: different, recipe exact (evidence: definition)
+                   looks like a missing rank: all but local experts 4 to 5 give it
+  [1]
+  $ fp8moe verify without.safetensors | grep looks
+    note           output looks like a missing rank: all but local experts 4 to 5 give it
+  $ fp8moe synth --shape T=3,E=8,K=3,H=64,I=32 --recipe exact --target gaudi2 -o short.safetensors > /dev/null; edit_dump whole.safetensors f.safetensors drop:hidden_states drop:router_logits; join_dumps f.safetensors short.safetensors fewer.safetensors hidden_states; fp8moe verify fewer.safetensors
+  fp8moe: fewer.safetensors: tensor 'topk_ids': [6, 3] has 6 rows, hidden_states 3: were they not dispatched (all-gathered) as the routing was?
+  [3]
+
 Upstream's verify mode: the maxima of all ranks are reduced, and every rank warns alike. One NaN hides the rest.
 
   $ for r in 0 1 2 3; do edit_dump g$r.safetensors c$r.safetensors rename:output=custom copy:custom=stock; done; fp8moe ranks c?.safetensors | sed -n '/verify/,$p'
