@@ -44,8 +44,11 @@ static double step_f32(double value, int64_t units)
 static double step_f64(double value, int64_t units)
 {
     const uint64_t bits = f64_bits(value), sign = UINT64_C(1) << 63;
+    const int64_t infinity = INT64_C(0x7FF0000000000000);
     int64_t ordinal = (bits & sign) ? -(int64_t)(bits & ~sign) : (int64_t)bits;
     ordinal += units;
+    if (ordinal > infinity) ordinal = infinity;
+    if (ordinal < -infinity) ordinal = -infinity;
     const uint64_t magnitude = (uint64_t)(ordinal < 0 ? -ordinal : ordinal);
     return f64_from_bits(magnitude | (ordinal < 0 ? sign : 0));
 }
