@@ -71,17 +71,33 @@ static void slice_experts(gate_job *job)
                      (long long)ranks);
 }
 
+/* Against the experts of the model, where those are known. */
+static fp8moe_status check_sizes(const fp8moe_cost_shape *shape, fp8moe_error *err)
+{
+    if (!shape->num_experts ||
+        (shape->top_k <= shape->num_experts && shape->local_num_experts <= shape->num_experts))
+        return FP8MOE_OK;
+    return cli_fail(err, FP8MOE_ERR_USAGE,
+                    "K %lld and E_local %lld: the model has %lld experts in all",
+                    (long long)shape->top_k, (long long)shape->local_num_experts,
+                    (long long)shape->num_experts);
+}
+
 static fp8moe_status find_local(gate_job *job, int64_t ep_size, fp8moe_error *err)
 {
     fp8moe_cost_shape *shape = &job->report.shape;
     if (job->has_serve && job->serve.expert_parallel && !ep_size)
         ep_size = job->serve.tensor_parallel * job->serve.data_parallel;
+    if (shape->num_experts && ep_size > shape->num_experts)
+        return cli_fail(err, FP8MOE_ERR_USAGE, "%lld experts do not fill %lld ranks",
+                        (long long)shape->num_experts, (long long)ep_size);
     if (!shape->local_num_experts && shape->num_experts)
         shape->local_num_experts = shape->num_experts / (ep_size ? ep_size : 1);
     if (!shape->local_num_experts)
         return cli_fail(
             err, FP8MOE_ERR_USAGE,
             "gate needs --local-num-experts, or --num-experts and --ep-size, or --model");
+    CLI_TRY(check_sizes(shape, err));
     if (ep_size && shape->num_experts % ep_size)
         gate_report_note(
             &job->report,

@@ -12,6 +12,11 @@ static int64_t integer_of(const settings *all, setting_id id)
 
 /* ---- routing ---- */
 
+static bool is_integer(fp8moe_dtype dtype)
+{
+    return dtype >= FP8MOE_DTYPE_U8 && dtype <= FP8MOE_DTYPE_I64;
+}
+
 static fp8moe_status read_routing(rank_row *row, fp8moe_error *err)
 {
     const fp8moe_inputs *in = &row->subject.fields.inputs;
@@ -21,6 +26,12 @@ static fp8moe_status read_routing(rank_row *row, fp8moe_error *err)
         fp8moe_tensor_count(weights) != slots)
         return cli_fail(err, FP8MOE_ERR_NOT_FOUND,
                         "ranks needs topk_ids and topk_weights of equal shape");
+    if (!is_integer(ids->dtype) || !fp8moe_dtype_is_numeric(weights->dtype) ||
+        is_integer(weights->dtype))
+        return cli_fail(err, FP8MOE_ERR_DTYPE,
+                        "topk_ids are %s and topk_weights %s: integers and "
+                        "floats are expected",
+                        fp8moe_dtype_name(ids->dtype), fp8moe_dtype_name(weights->dtype));
     row->top_k = ids->shape[ids->rank - 1];
     row->tokens = row->top_k ? slots / row->top_k : 0;
     row->ids = cli_allocate((size_t)(slots + 1) * sizeof *row->ids);

@@ -312,6 +312,24 @@ A checkpoint's config.json says whether it can ever gather.
   fp8moe: nowhere: there is no such folder
   [3]
 
+What is no call:
+
+  $ fp8moe gate --tokens 1..2000000 --top-k 1 --local-num-experts 4
+  fp8moe: --tokens '1..2000000': expected T or FIRST..LAST
+  [2]
+  $ fp8moe gate --tokens 5..4 --top-k 1 --local-num-experts 4
+  fp8moe: --tokens '5..4': expected T or FIRST..LAST
+  [2]
+  $ fp8moe gate --top-k 9 --num-experts 8
+  fp8moe: K 9 and E_local 8: the model has 8 experts in all
+  [2]
+  $ fp8moe gate --top-k 8 --num-experts 128 --local-num-experts 256
+  fp8moe: K 8 and E_local 256: the model has 128 experts in all
+  [2]
+  $ fp8moe gate --top-k 8 --num-experts 128 --ep-size 256
+  fp8moe: 128 experts do not fill 256 ranks
+  [2]
+
 What it costs, and from the user's own figures what it gains:
 
   $ fp8moe gate --model block --tokens 1,6,20 --bandwidth 2400 --launch stock=50,gather=120 | sed -n '/crossover/,/compiler/p;/MiB/,$p'

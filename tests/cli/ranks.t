@@ -248,6 +248,15 @@ What is no set of ranks.
     rank 3         experts 6 to 7: 40.03 % of the weight, 44.87 % of the energy
                    judged: same, recipe gather (evidence: source)
   [1]
+  $ edit_dump full0.safetensors f.safetensors dtype:topk_ids=F64 && fp8moe ranks f.safetensors
+  fp8moe: f.safetensors: topk_ids are F64 and topk_weights F32: integers and floats are expected
+  [3]
+  $ edit_dump full0.safetensors f.safetensors dtype:topk_weights=I32 && fp8moe ranks f.safetensors
+  fp8moe: f.safetensors: topk_ids are I64 and topk_weights I32: integers and floats are expected
+  [3]
+  $ edit_dump full0.safetensors f.safetensors empty:topk_ids empty:topk_weights drop:hidden_states && fp8moe ranks f.safetensors
+  fp8moe: f.safetensors: the output has no row for each of 0 tokens
+  [3]
   $ edit_dump full0.safetensors none.safetensors drop:output && fp8moe ranks none.safetensors
   fp8moe: none.safetensors: ranks needs one output a dump, or custom among them; here are 0
   [3]
