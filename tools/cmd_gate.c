@@ -257,6 +257,20 @@ static fp8moe_status judge(gate_job *job, fp8moe_error *err)
 
 /* ---- notes ---- */
 
+/* The buckets shown are those of the default strategy, whatever else the line asks for. */
+static void note_buckets(gate_job *job)
+{
+    static const char *const names[] = {"VLLM_DECODE_BS_BUCKET", "VLLM_EXPONENTIAL_BUCKETING",
+                                        "VLLM_BUCKETING"};
+    for (size_t v = 0; v < job->serve.variable_count; v++)
+        for (size_t n = 0; n < sizeof names / sizeof *names; n++)
+            if (!strncmp(job->serve.variables[v], names[n], strlen(names[n])))
+                gate_report_note(&job->report,
+                                 "%s is not taken into account: the buckets are those of the "
+                                 "default exponential strategy (--tokens gives others)",
+                                 job->serve.variables[v]);
+}
+
 static void add_notes(gate_job *job)
 {
     gate_report *whole = &job->report;
@@ -274,7 +288,8 @@ static void add_notes(gate_job *job)
     if (job->has_serve && job->serve.eager)
         gate_report_note(whole, "--enforce-eager: the stock operation runs as the vendor's eager "
                                 "decomposition (recipe stock-eager)");
-    if (job->has_serve && !options_value(job->given, OPTION_TOKENS))
+    if (whole->by_requests) note_buckets(job);
+    if (whole->by_requests)
         gate_report_note(whole,
                          "T counts decode steps; a prefill of more tokens goes by the same rule");
 }
@@ -288,6 +303,16 @@ static fp8moe_status parse_serve(gate_job *job, fp8moe_error *err)
     return text ? serve_parse(text, &job->serve, err) : FP8MOE_OK;
 }
 
+/* --quantization of the line goes before the model's own word. */
+static void set_method(gate_job *job)
+{
+    const fp8moe_gate_value method = {
+        .source = FP8MOE_SOURCE_GIVEN, .origin = "--quantization", .text = job->serve.quantization};
+    if (!method.text) return;
+    job->report.facts.value[FP8MOE_FACT_METHOD] = method;
+    job->report.other_facts.value[FP8MOE_FACT_METHOD] = method;
+}
+
 static fp8moe_status work(gate_job *job, fp8moe_error *err)
 {
     gate_report *whole = &job->report;
@@ -298,6 +323,7 @@ static fp8moe_status work(gate_job *job, fp8moe_error *err)
     CLI_TRY(gate_set_variables(job, err));
     CLI_TRY(gate_set_ratio(job, err));
     CLI_TRY(gate_find_sizes(job, err));
+    set_method(job);
     CLI_TRY(add_rows(job, err));
     CLI_TRY(decide_rows(whole, err));
     CLI_TRY(gate_add_costs(job, err));

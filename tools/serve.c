@@ -98,6 +98,8 @@ static const struct flag_row {
     {"--enforce-eager", FLAG_SWITCH, FIELD(eager), 0},
     {"--model", FLAG_TEXT, FIELD(model), 0},
     {"--all2all-backend", FLAG_TEXT, FIELD(all2all_backend), 0},
+    {"--quantization", FLAG_TEXT, FIELD(quantization), 0},
+    {"-q", FLAG_TEXT, FIELD(quantization), 0},
 };
 
 static bool same_flag(const char *given, size_t length, const char *name)
@@ -247,5 +249,6 @@ void serve_free(serve_line *line)
     free(line->variables);
     free(line->model);
     free(line->all2all_backend);
+    free(line->quantization);
     *line = (serve_line){0};
 }

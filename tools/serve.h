@@ -10,6 +10,7 @@ typedef struct serve_line {
     char *model; /* behind serve or --model, or NULL */
     int64_t tensor_parallel, data_parallel;
     char *all2all_backend; /* or NULL: vLLM's default */
+    char *quantization;    /* or NULL: as the model's config.json says */
     int64_t max_num_seqs;
     bool seqs_given;
     int64_t speculative_tokens;

@@ -407,6 +407,12 @@ last bucket that gathers is 8, not 12.
                                                          the variable does not ask for the gathered
                                                          combine
       yes the activation is silu                         activation silu, from hidden_act
+  $ fp8moe gate --serve 'VLLM_HPU_MOE_GATHER=1 vllm serve block --quantization inc' | grep -e ^T -e NO
+  T = 1 to 256 stock: another method class serves the experts, and it has no such path
+      NO  the experts are served by the FP8 method       method inc, from --quantization: another
+  $ fp8moe gate --serve 'VLLM_HPU_MOE_GATHER=1 VLLM_EXPONENTIAL_BUCKETING=false vllm serve block' | grep -A 1 BUCKETING
+    note           VLLM_EXPONENTIAL_BUCKETING=false is not taken into account: the buckets are those
+                   of the default exponential strategy (--tokens gives others)
   $ fp8moe gate --serve 'vllm serve org/model --max-num-seqs 8'
   fp8moe: gate needs --top-k or --model: the model of --serve is no folder here and none that this command knows
   [2]
