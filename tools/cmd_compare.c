@@ -91,6 +91,14 @@ static fp8moe_status compare_shared(const pair *p, report_dump *out, fp8moe_erro
     return FP8MOE_OK;
 }
 
+/* The tensor meant in one file: that named there, the only one, or that named for the other side.
+ */
+static const char *name_in(const fp8moe_dump *dump, const place *here, const place *there)
+{
+    if (here->tensor || !there->tensor) return here->tensor;
+    return fp8moe_dump_count(dump) == 1 ? fp8moe_dump_name(dump, 0) : there->tensor;
+}
+
 static fp8moe_status compare_files(pair *p, const options *given, report_dump *out,
                                    fp8moe_error *err)
 {
@@ -99,8 +107,8 @@ static fp8moe_status compare_files(pair *p, const options *given, report_dump *o
     CLI_TRY(policies_find(given, &p->policies, err));
     CLI_TRY(subject_open_file(&(source){.title = p->a.path}, given, &p->dump_a, err));
     CLI_TRY(subject_open_file(&(source){.title = p->b.path}, given, &p->dump_b, err));
-    const char *name_a = p->a.tensor ? p->a.tensor : p->b.tensor;
-    const char *name_b = p->b.tensor ? p->b.tensor : p->a.tensor;
+    const char *name_a = name_in(p->dump_a, &p->a, &p->b);
+    const char *name_b = name_in(p->dump_b, &p->b, &p->a);
     if (name_a)
         CLI_TRY(compare_pair(p, name_a, name_b, out, err));
     else
@@ -144,8 +152,8 @@ const cli_command command_compare = {
     .summary = "compare tensors of two files, A being the reference, or a file's custom and stock",
     .description =
         "Without names every tensor that both files hold is compared; one name stands "
-        "for both sides; files of "
-        "one tensor each are compared whatever its names. Shapes must be equal, leading "
+        "for both sides; of a file "
+        "that holds one tensor it is taken whatever its name. Shapes must be equal, leading "
         "dimensions of size 1 "
         "apart. A file whose own name holds a colon is found first. One file alone is one of "
         "upstream's pairs (moecomb_T*_n*_r*.pt): its custom is held against its stock.\n"

@@ -77,7 +77,8 @@ static const struct option_row {
                    "read a tensor's bytes as e4m3fn, e5m2, bf16 or f16"},
     [OPTION_STAGES] = {"--stages", KIND_FLAG, NULL, "run",
                        "write every intermediate, not the output alone"},
-    [OPTION_TENSOR] = {"--tensor", KIND_LIST, "NAME", "inspect", "this tensor only"},
+    [OPTION_TENSOR] = {"--tensor", KIND_LIST, "NAME", "inspect",
+                       "this tensor only; of bare numbers, their name"},
     [OPTION_GRID] = {"--grid", KIND_VALUE, "row|tensor|unscaled", "verify compare",
                      "grid on which FP8 steps are counted"},
     [OPTION_POLICY] = {"--policy", KIND_VALUE, "strict|upstream|ulp:N|FILE.yaml", "verify compare",
@@ -94,7 +95,7 @@ static const struct option_row {
     [OPTION_WORST_CASE] = {"--worst-case", KIND_FLAG, NULL, "verify",
                            "intervals that hold for any order of f32 additions; they see less"},
     [OPTION_DTYPE] = {"--dtype", KIND_VALUE, "f32|bf16|f16|e4m3fn|...", "compare inspect",
-                      "the files are bare numbers of this dtype, with --shape"},
+                      "what is no file of tensors is bare numbers of this dtype, with --shape"},
     [OPTION_SHAPE] =
         {"--shape", KIND_VALUE, "T=..,E=..,K=..,H=..,I=.. or 4x512", "synth compare inspect",
          "tokens, experts, experts a token, hidden, intermediate; for bare numbers their shape"},

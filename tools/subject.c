@@ -53,30 +53,47 @@ static bool parse_shape(const char *text, int *rank, int64_t shape[FP8MOE_MAX_RA
     return false;
 }
 
-/* --dtype and --shape: bare numbers. */
-static fp8moe_status open_raw(const source *from, const options *given, fp8moe_dump **out,
-                              fp8moe_error *err)
+/* What --dtype and --shape say of bare numbers. */
+typedef struct bare_form {
+    fp8moe_dtype dtype;
+    int rank;
+    int64_t shape[FP8MOE_MAX_RANK];
+} bare_form;
+
+static fp8moe_status find_form(const options *given, bare_form *out, fp8moe_error *err)
 {
     const char *dtype = options_value(given, OPTION_DTYPE),
                *shape = options_value(given, OPTION_SHAPE);
-    const fp8moe_dtype type = fp8moe_dtype_from_name(dtype);
-    int64_t sizes[FP8MOE_MAX_RANK];
-    int rank;
-    if (type == FP8MOE_DTYPE_NONE)
+    out->dtype = fp8moe_dtype_from_name(dtype);
+    if (out->dtype == FP8MOE_DTYPE_NONE)
         return cli_fail(err, FP8MOE_ERR_USAGE,
                         "--dtype '%s': expected f32, bf16, f16, e4m3fn, i64, ...", dtype);
-    if (!shape || !parse_shape(shape, &rank, sizes))
+    if (!shape || !parse_shape(shape, &out->rank, out->shape))
         return cli_fail(err, FP8MOE_ERR_USAGE,
                         "--dtype needs --shape as 4x512: bare numbers have none");
-    return fp8moe_dump_open_raw(from->title, "tensor", type, rank, sizes, out, err);
+    return FP8MOE_OK;
+}
+
+/* A file of tensors; what is none is bare numbers where --dtype says which, called as --tensor
+ * says. */
+static fp8moe_status open_any(const source *from, const options *given, fp8moe_dump **out,
+                              fp8moe_error *err)
+{
+    bare_form form;
+    if (!options_value(given, OPTION_DTYPE)) return source_open(from, out, err);
+    CLI_TRY(find_form(given, &form, err));
+    const fp8moe_status st = source_open(from, out, err);
+    if (st != FP8MOE_ERR_FORMAT && st != FP8MOE_ERR_UNSUPPORTED) return st;
+    const char *name = options_value(given, OPTION_TENSOR);
+    return fp8moe_dump_open_raw(from->title, name ? name : "tensor", form.dtype, form.rank,
+                                form.shape, out, err);
 }
 
 fp8moe_status subject_open_file(const source *from, const options *given, fp8moe_dump **out,
                                 fp8moe_error *err)
 {
     const char *text;
-    if (options_value(given, OPTION_DTYPE)) return open_raw(from, given, out, err);
-    CLI_TRY(source_open(from, out, err));
+    CLI_TRY(open_any(from, given, out, err));
     for (size_t at = 0; (text = options_next(given, OPTION_AS, &at));) {
         const fp8moe_status st = apply_as(*out, text, err);
         if (st == FP8MOE_OK) continue;

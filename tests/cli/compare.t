@@ -107,3 +107,27 @@ One file alone: a pair of upstream's, which verify holds against each other too.
   $ fp8moe compare a.safetensors
   fp8moe: a.safetensors: there is no tensor 'stock'
   [3]
+
+Bare numbers against a file of tensors; zeros look like the start of a safetensors file.
+
+  $ python3 -c "import struct; open('bare.bin', 'wb').write(struct.pack('<4f', 1, -2.5, 0.5, 4))"; fp8moe compare bare.bin data/legal/moecomb_T2_n1_r0.pt:stock --dtype f32 --shape 2x2 | head -n 1
+  same: stock is the same as the reference
+  $ fp8moe inspect bare.bin --tensor x --dtype bf16 --shape 2x2x2 | head -n 2
+  bare.bin: raw, 1 tensors
+  x [2, 2, 2] BF16
+  $ head -c 16 /dev/zero > zero.bin; fp8moe inspect zero.bin --dtype f32 --shape 4 | head -n 2
+  zero.bin: raw, 1 tensors
+  tensor [4] F32
+  $ fp8moe inspect bare.bin --dtype f32 --shape 3
+  fp8moe: bare.bin: tensor 'tensor': 16 bytes, but [3] of F32 takes 12
+  [3]
+  $ fp8moe inspect bare.bin --dtype f32
+  fp8moe: --dtype needs --shape as 4x512: bare numbers have none
+  [2]
+  $ fp8moe inspect bare.bin --dtype float --shape 4
+  bare.bin: raw, 1 tensors
+  tensor [4] F32
+    values         amax 4, 0 NaN, 0 Inf, 0 zero, 0 % below 2^-10
+  $ fp8moe inspect bare.bin
+  fp8moe: bare.bin: is no file of tensors: neither safetensors, npy, npz nor a zip-based .pt (byte 0)
+  [3]

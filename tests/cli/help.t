@@ -38,10 +38,10 @@ Help goes to standard output and exits 0.
   
   Usage: fp8moe compare [OPTIONS] A[:NAME] [B[:NAME]]
   
-  Without names every tensor that both files hold is compared; one name stands for both sides; files
-  of one tensor each are compared whatever its names. Shapes must be equal, leading dimensions of size
-  1 apart. A file whose own name holds a colon is found first. One file alone is one of upstream's
-  pairs (moecomb_T*_n*_r*.pt): its custom is held against its stock.
+  Without names every tensor that both files hold is compared; one name stands for both sides; of a
+  file that holds one tensor it is taken whatever its name. Shapes must be equal, leading dimensions
+  of size 1 apart. A file whose own name holds a colon is found first. One file alone is one of
+  upstream's pairs (moecomb_T*_n*_r*.pt): its custom is held against its stock.
   
   Under the strict policy two tensors are the same when non-finite elements agree, at least 99 % of
   the elements that are not zero on both sides are identical and none is both more than 2 bf16 steps
@@ -58,7 +58,7 @@ Help goes to standard output and exits 0.
     --inconclusive fail|pass
         exit 1 or 0 instead of 4 where nothing could be concluded
     --dtype f32|bf16|f16|e4m3fn|...
-        the files are bare numbers of this dtype, with --shape
+        what is no file of tensors is bare numbers of this dtype, with --shape
     --shape T=..,E=..,K=..,H=..,I=.. or 4x512
         tokens, experts, experts a token, hidden, intermediate; for bare numbers their shape
     --format text|json
