@@ -1,6 +1,7 @@
 #include "fields.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -228,11 +229,28 @@ static fp8moe_status check_w3(fp8moe_dump *dump, const matches *found, fp8moe_er
 
 /* ---- taking the views ---- */
 
+/* Writers without FP8 and bf16 store their bits as integers, which are none of these numbers. */
+static fp8moe_status check_meaning(const fp8moe_dump *dump, int field, size_t index,
+                                   const fp8moe_tensor *tensor, fp8moe_error *err)
+{
+    const fp8moe_dtype type = tensor->dtype;
+    const bool byte = type == FP8MOE_DTYPE_U8 || type == FP8MOE_DTYPE_I8;
+    const bool pair = type == FP8MOE_DTYPE_U16 || type == FP8MOE_DTYPE_I16;
+    if ((!byte && !pair) || field == FIELD_TOPK_IDS || field >= FIELD_FIRST_STAGE) return FP8MOE_OK;
+    const char *name = fp8moe_dump_name(dump, index);
+    cli_fail(err, FP8MOE_ERR_DTYPE,
+             "dtype %s; if these are the bits of another type, say which (--as %s=%s)",
+             fp8moe_dtype_name(type), name, byte ? "e4m3fn" : "bf16");
+    snprintf(err->tensor, sizeof err->tensor, "%s", name);
+    return FP8MOE_ERR_DTYPE;
+}
+
 static fp8moe_status take(fp8moe_dump *dump, int field, size_t index, fields *out,
                           fp8moe_error *err)
 {
     fp8moe_tensor tensor;
     CLI_TRY(fp8moe_dump_tensor(dump, index, &tensor, err));
+    CLI_TRY(check_meaning(dump, field, index, &tensor, err));
     if (field >= FIELD_FIRST_STAGE) {
         out->stages[field - FIELD_FIRST_STAGE] = tensor;
     } else if (field >= FIELD_FIRST_OUTPUT) {

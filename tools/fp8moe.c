@@ -2,7 +2,7 @@
  * commands. */
 #include "catalog.h"
 #include "fields.h"
-#include "shortened.h"
+#include "signals.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -132,7 +132,7 @@ static cli_exit run_command(const cli_command *command, int count, char **argume
         code = help(command->name);
     } else {
         quiet_blas();
-        shortened_watch();
+        signals_watch();
         code = command->run(&given);
         catalog_clear();
     }

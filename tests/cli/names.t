@@ -97,7 +97,7 @@ Bytes that a file cannot name are read with --as.
 
   $ edit_dump a.safetensors i.safetensors dtype:w13_weight=U8 dtype:output=U16
   $ fp8moe verify i.safetensors
-  fp8moe: i.safetensors: tensor 'w13_weight': dtype U8; a weight is F8_E4M3, BF16, F16 or F32
+  fp8moe: i.safetensors: tensor 'w13_weight': dtype U8; if these are the bits of another type, say which (--as w13_weight=e4m3fn)
   [3]
   $ fp8moe verify i.safetensors --as w13_weight=e4m3fn --as output=bf16 | head -n 1
   same: output is the same as recipe gather (evidence: source): every row is identical
@@ -107,3 +107,14 @@ Bytes that a file cannot name are read with --as.
   $ fp8moe verify i.safetensors --as hidden_states=e4m3fn
   fp8moe: i.safetensors: tensor 'hidden_states': BF16 cannot be read as F8_E4M3: only 8- and 16-bit integers and untyped bytes can, as a type of the same width (byte 1176)
   [3]
+
+Bits of another type, stored as integers, are not taken for numbers.
+
+  $ edit_dump a.safetensors u.safetensors dtype:output=U16; fp8moe verify u.safetensors
+  fp8moe: u.safetensors: tensor 'output': dtype U16; if these are the bits of another type, say which (--as output=bf16)
+  [3]
+  $ edit_dump a.safetensors u.safetensors dtype:hidden_states=I16 dtype:output=U16 dtype:w13_weight=U8; fp8moe verify u.safetensors --as hidden_states=bf16 --as output=bf16
+  fp8moe: u.safetensors: tensor 'w13_weight': dtype U8; if these are the bits of another type, say which (--as w13_weight=e4m3fn)
+  [3]
+  $ fp8moe verify u.safetensors --as hidden_states=bf16 --as output=bf16 --as w13_weight=e4m3fn | head -n 1
+  same: output is the same as recipe gather (evidence: source): every row is identical

@@ -48,3 +48,11 @@ A report that cannot be written is an error too.
   $ fp8moe recipes > /dev/full
   fp8moe: cannot write to standard output
   [3]
+
+Nor does what stood there suffer when it would grow too large: a limit, here, as a full disk elsewhere.
+
+  $ mkdir kept; echo old > kept/o.safetensors; ulimit -f 8; fp8moe synth --shape T=1,E=2,K=1,H=64,I=64 --recipe gather --target ocp -o kept/o.safetensors 2>&1 | sed 's|/.*/kept|kept|'; echo ${PIPESTATUS[0]}; ls -A kept; cat kept/o.safetensors
+  fp8moe: kept/o.safetensors: tensor 'w13_weight': cannot write: the file would exceed the largest size allowed (errno 27)
+  3
+  o.safetensors
+  old

@@ -1,4 +1,4 @@
-#include "shortened.h"
+#include "signals.h"
 
 #include "cli.h"
 
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* All here but shortened_watch() runs in a signal's handler: no memory, no stdio, no locks. */
+/* All here but signals_watch() runs in a signal's handler: no memory, no stdio, no locks. */
 
 static char here[PATH_MAX]; /* the working folder with a slash: names below it are shown without */
 static atomic_flag told = ATOMIC_FLAG_INIT;
@@ -79,10 +79,11 @@ static void on_lost_page(int signal_number, siginfo_t *info, void *context)
     signal(signal_number, SIG_DFL); /* no file's fault: the access is repeated, and ends us */
 }
 
-void shortened_watch(void)
+void signals_watch(void)
 {
     struct sigaction action = {.sa_sigaction = on_lost_page, .sa_flags = SA_SIGINFO};
     sigemptyset(&action.sa_mask);
     if (getcwd(here, sizeof here - 1)) strcat(here, "/");
     sigaction(SIGBUS, &action, NULL);
+    signal(SIGXFSZ, SIG_IGN);
 }
