@@ -38,6 +38,23 @@ static void add_files(buffer *out, const source *from, const char *beside)
     buffer_add(out, "\n");
 }
 
+/* --name and --as, which the dump is not understood without: "names: {field: tensor}". */
+static void add_pairs(buffer *out, const options *given, option_id id, const char *key)
+{
+    const char *text;
+    for (size_t at = 0, count = 0; (text = options_next(given, id, &at)); count++) {
+        const size_t equals = strcspn(text, "=");
+        char *left = cli_text("%.*s", (int)equals, text);
+        if (!count) buffer_format(out, "    %s:\n", key);
+        buffer_add(out, "      ");
+        add_quoted(out, left);
+        buffer_add(out, ": ");
+        add_quoted(out, text + equals + (text[equals] == '='));
+        buffer_add(out, "\n");
+        free(left);
+    }
+}
+
 /* A setting that is known stands as it is; one that a verdict needs and nobody gave stands as a
  * comment. */
 static void add_setting(buffer *out, const settings *all, setting_id id, const char *help)
@@ -83,6 +100,8 @@ static void add_layer(buffer *out, const source *from, const subject_dump *subje
     const settings *all = &subject->settings;
     buffer_format(out, "  - title: layer %zu\n", index);
     add_files(out, from, options_value(subject->given, OPTION_OUTPUT));
+    add_pairs(out, subject->given, OPTION_NAME, "names");
+    add_pairs(out, subject->given, OPTION_AS, "as");
     add_outputs(out, subject);
     add_setting(out, all, SETTING_TARGET, "gaudi2, gaudi3 or ocp: which device computed this");
     add_setting(out, all, SETTING_RECIPE,

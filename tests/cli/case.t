@@ -115,3 +115,11 @@ What is wrong is said with line and column.
   same: output is the same as recipe gather (evidence: source): every row is identical
     expected       same: as the case file says
       elements       192 identical, 0 expected, 0 explained, 0 possible, 0 impossible, 0 non-finite on
+  $ edit_dump a.safetensors bits.safetensors dtype:output=U16 rename:output=mine; fp8moe init bits.safetensors --as mine=bf16 --name output=mine -o new.yaml && grep -A 1 -E 'names:|as:' new.yaml && fp8moe verify new.yaml | head -n 1
+      names:
+        "output": "mine"
+      as:
+        "mine": "bf16"
+  same: mine is the same as recipe gather (evidence: source): every row is identical
+  $ mkdir -p below; fp8moe init a.safetensors -o below/new.yaml && fp8moe verify below/new.yaml | head -n 1
+  same: output is the same as recipe gather (evidence: source): every row is identical
