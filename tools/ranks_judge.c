@@ -1,5 +1,6 @@
 /* Is a rank's output what its recipe gives, and if not: is it what another rank's window would? */
 #include "catalog.h"
+#include "few_tokens.h"
 #include "partial.h"
 #include "ranks.h"
 
@@ -15,6 +16,7 @@ const char *rank_ids_name(rank_ids ids)
 
 /* Windows that are emulated at most, and what share of its own distance one must come to. */
 #define MOST_WINDOWS 256
+#define FEW 8 /* tokens that are emulated for that */
 #define NEARER 0.25
 
 /* ---- judging ---- */
@@ -52,44 +54,72 @@ static fp8moe_status judge(rank_row *row, fp8moe_error *err)
 
 /* ---- whose window ---- */
 
-/* Rel-L2 of the output from what the rank would compute as rank `as`. */
-static fp8moe_status distance_as(const rank_row *row, int64_t as, double *out, fp8moe_error *err)
+/* A few tokens whose output is not all zero: enough to tell windows apart. */
+typedef struct emulation {
+    few_tokens few;
+    int64_t tokens[FEW];
+    int64_t count, hidden;
+} emulation;
+
+static void choose_tokens(const rank_row *row, emulation *e)
 {
-    subject_dump subject = row->subject;
+    e->hidden = fp8moe_tensor_count(&row->output) / row->tokens;
+    for (int64_t token = 0; token < row->tokens && e->count < FEW; token++)
+        if (row->returned[token]) e->tokens[e->count++] = token;
+}
+
+/* Rel-L2 of their output from what the rank would compute as rank `as`. */
+static fp8moe_status distance_as(const rank_row *row, const emulation *e, int64_t as, double *out,
+                                 fp8moe_error *err)
+{
+    subject_dump subject = e->few.subject;
     scratch memory = {0};
     watch seen = {.memory = &memory};
     fp8moe_layer_info info;
-    fp8moe_compare_options comparing;
-    fp8moe_comparison found;
-    fp8moe_tensor got = row->output;
+    double distance = 0, energy = 0;
     subject.settings.value[SETTING_EP_RANK].integer = as;
     seen.keep[FP8MOE_STAGE_OUTPUT] = true;
-    fp8moe_compare_options_default(&comparing);
-    fp8moe_status st = subject_run(&subject, row->recipe, &seen, &info, err);
-    const fp8moe_tensor *expected = &seen.stage[FP8MOE_STAGE_OUTPUT].total;
-    if (st == FP8MOE_OK && fp8moe_tensor_count(expected) == fp8moe_tensor_count(&got))
-        got = fp8moe_tensor_view(got.data, got.dtype, expected->rank, expected->shape);
-    if (st == FP8MOE_OK) st = fp8moe_compare(expected, &got, &comparing, &found, err);
-    if (st == FP8MOE_OK) *out = isnan(found.rel_l2) ? (double)INFINITY : found.rel_l2;
+    const fp8moe_status st = subject_run(&subject, row->recipe, &seen, &info, err);
+    for (int64_t i = 0; st == FP8MOE_OK && i < e->count * e->hidden; i++) {
+        double want, got;
+        fp8moe_tensor_read_f64(&seen.stage[FP8MOE_STAGE_OUTPUT].total, i, 1, &want);
+        fp8moe_tensor_read_f64(&row->output, e->tokens[i / e->hidden] * e->hidden + i % e->hidden,
+                               1, &got);
+        distance += (want - got) * (want - got);
+        energy += got * got;
+    }
+    *out = energy > 0 && isfinite(distance) ? sqrt(distance / energy) : (double)INFINITY;
     scratch_free(&memory);
     return st;
 }
 
 /* The window under which the emulated output comes much nearer than under its own. */
-static fp8moe_status find_by_emulation(rank_row *row, int64_t windows, fp8moe_error *err)
+static fp8moe_status try_windows(rank_row *row, const emulation *e, int64_t windows,
+                                 fp8moe_error *err)
 {
     double own = 0, nearest;
-    CLI_TRY(distance_as(row, row->rank, &own, err));
+    CLI_TRY(distance_as(row, e, row->rank, &own, err));
     nearest = NEARER * own;
     for (int64_t as = 0; as < windows; as++) {
         double distance;
         if (as == row->rank) continue;
-        CLI_TRY(distance_as(row, as, &distance, err));
+        CLI_TRY(distance_as(row, e, as, &distance, err));
         if (!(distance < nearest)) continue;
         nearest = distance;
         row->acts_as = as;
     }
     return FP8MOE_OK;
+}
+
+static fp8moe_status find_by_emulation(rank_row *row, int64_t windows, fp8moe_error *err)
+{
+    emulation e = {.count = 0};
+    choose_tokens(row, &e);
+    fp8moe_status st = FP8MOE_OK;
+    if (few_tokens_take(&row->subject, row->tokens, e.tokens, e.count, &e.few))
+        st = try_windows(row, &e, windows, err);
+    few_tokens_free(&e.few);
+    return st;
 }
 
 /* The only window that the zero rows of the output agree with. */

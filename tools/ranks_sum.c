@@ -10,10 +10,9 @@
 
 /* ---- adding up ---- */
 
-/* As a maximum over tensors goes: NaN stays. */
+/* As a maximum over tensors goes: NaN stays, since nothing is larger. */
 static void raise_maximum(double *most, double value)
 {
-    if (isnan(*most)) return;
     if (isnan(value) || value > *most) *most = value;
 }
 

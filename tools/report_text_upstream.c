@@ -96,7 +96,8 @@ static void add_steps(buffer *out, const gate_report *data)
         (long long)data->factor);
     if (data->sequence_parallel > 1)
         buffer_line(out, 2, "",
-                    "the layer is sequence-parallel: tokens are padded to a multiple of %lld ranks",
+                    "the layer is taken to be sequence-parallel, as vLLM decides it: tokens are "
+                    "padded to a multiple of %lld ranks",
                     (long long)data->sequence_parallel);
 }
 

@@ -379,7 +379,8 @@ last bucket that gathers is 8, not 12.
   $ fp8moe gate --serve 'vllm serve block -tp 3 -dp 2 --enable-expert-parallel --max-num-seqs 4' --env VLLM_HPU_MOE_GATHER=1 | sed -n '/^  T/,/3 ranks/p;/requests/,/3 to 4/p'
     T              bucket * data-parallel ranks; max_num_seqs 4, 0 speculative tokens, 2 data-parallel
                    ranks
-                   the layer is sequence-parallel: tokens are padded to a multiple of 3 ranks
+                   the layer is taken to be sequence-parallel, as vLLM decides it: tokens are padded
+                   to a multiple of 3 ranks
        requests       T   T * K     g  path
               1       6      48    21  stock
               2       6      48    21  stock
