@@ -11,9 +11,10 @@ typedef enum rank_ids {
     RANK_IDS_OFFSET,  /* its own window of the model's experts */
     RANK_IDS_DIRECT,  /* an index of its local list */
     RANK_IDS_SHIFTED, /* another rank's window */
+    RANK_IDS_EAGER    /* as direct, in the vendor's eager decomposition */
 } rank_ids;
 
-/* "offset", "direct", "shifted", or NULL. */
+/* "offset", "direct", "shifted", "eager", or NULL. */
 const char *rank_ids_name(rank_ids ids);
 
 typedef struct rank_row {

@@ -29,6 +29,11 @@ static char *describe_lost(const ranks_job *job, const rank_row *row)
 static char *describe_window(const rank_row *row)
 {
     const long long first = (long long)(row->acts_as * row->count);
+    if (row->meaning == RANK_IDS_EAGER)
+        return cli_copy(
+            "computed as the vendor's eager decomposition does (recipe stock-eager): it "
+            "takes ids as indices of its own list, and never undoes the scale of the "
+            "intermediate");
     if (row->acts_as < 0) return NULL;
     if (row->meaning == RANK_IDS_DIRECT)
         return cli_text("takes ids as indices of its own list (direct): it computed the slots of "

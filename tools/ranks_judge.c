@@ -10,7 +10,7 @@
 
 const char *rank_ids_name(rank_ids ids)
 {
-    static const char *const names[] = {NULL, "offset", "direct", "shifted"};
+    static const char *const names[] = {NULL, "offset", "direct", "shifted", "eager"};
     return names[ids];
 }
 
@@ -50,6 +50,27 @@ static fp8moe_status judge(rank_row *row, fp8moe_error *err)
     fp8moe_judge_options_default(&judging);
     row->recipe = recipe;
     return subject_judge(&row->subject, recipe, &row->output, &judging, NULL, &row->judgement, err);
+}
+
+/* The stock operation without a graph is another arithmetic, which takes ids another way. */
+static fp8moe_status try_eager(rank_row *row, fp8moe_error *err)
+{
+    fp8moe_judge_options judging;
+    fp8moe_judgement found;
+    fp8moe_error unfit;
+    bool fits = false;
+    const fp8moe_recipe *eager = catalog_recipe("stock-eager");
+    if (!row->recipe || strcmp(row->recipe->name, "stock") != 0 ||
+        row->judgement.verdict != FP8MOE_VERDICT_DIFFERENT ||
+        subject_fits(&row->subject, eager, &fits, &unfit) != FP8MOE_OK || !fits)
+        return FP8MOE_OK;
+    fp8moe_judge_options_default(&judging);
+    CLI_TRY(subject_judge(&row->subject, eager, &row->output, &judging, NULL, &found, err));
+    if (found.verdict != FP8MOE_VERDICT_SAME) return FP8MOE_OK;
+    row->recipe = eager;
+    row->judgement = found;
+    row->meaning = RANK_IDS_EAGER;
+    return FP8MOE_OK;
 }
 
 /* ---- whose window ---- */
@@ -167,6 +188,8 @@ fp8moe_status ranks_judge(rank_row *row, int64_t num_experts, fp8moe_error *err)
 {
     const int64_t windows = num_experts / row->count;
     CLI_TRY(judge(row, err));
+    CLI_TRY(try_eager(row, err));
+    if (row->meaning == RANK_IDS_EAGER) return FP8MOE_OK;
     CLI_TRY(find_meaning(row, windows, err));
     if (!row->recipe || row->acts_as >= 0 || row->energy == 0 ||
         row->judgement.verdict != FP8MOE_VERDICT_DIFFERENT)

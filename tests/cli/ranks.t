@@ -120,6 +120,34 @@ Ids taken as indices of the local list: an open axis of stock, and no axis of ga
                    judged: different, recipe gather (evidence: source)
                    differs from recipe gather: 365 elements lie outside what any rounding of recipe
 
+Ids in the vendor's eager decomposition:
+
+  $ . ./made; for r in 0 1 2 3; do make stock-eager $r f.safetensors; edit_dump f.safetensors e$r.safetensors meta:recipe=stock; done; fp8moe ranks e0.safetensors e1.safetensors e2.safetensors e3.safetensors
+  different: 4 ranks: 4 of 4 ranks stand out; rank 0 computed as the vendor's eager decomposition does
+    (recipe stock-eager): it takes ids as indices of its own list, and never undoes the scale of the
+    intermediate
+    rank 0         experts 0 to 1: 12.87 % of the weight, 3.303 % of the energy
+                   judged: same, recipe stock-eager (evidence: source)
+                   computed as the vendor's eager decomposition does (recipe stock-eager): it takes
+                   ids as indices of its own list, and never undoes the scale of the intermediate
+    rank 1         experts 2 to 3: 26.53 % of the weight, 15.32 % of the energy
+                   judged: same, recipe stock-eager (evidence: source)
+                   computed as the vendor's eager decomposition does (recipe stock-eager): it takes
+                   ids as indices of its own list, and never undoes the scale of the intermediate
+    rank 2         experts 4 to 5: 20.57 % of the weight, 3.968 % of the energy
+                   judged: same, recipe stock-eager (evidence: source)
+                   computed as the vendor's eager decomposition does (recipe stock-eager): it takes
+                   ids as indices of its own list, and never undoes the scale of the intermediate
+    rank 3         experts 6 to 7: 40.03 % of the weight, 77.41 % of the energy
+                   judged: same, recipe stock-eager (evidence: source)
+                   computed as the vendor's eager decomposition does (recipe stock-eager): it takes
+                   ids as indices of its own list, and never undoes the scale of the intermediate
+  [1]
+  $ fp8moe ranks e0.safetensors e1.safetensors e2.safetensors e3.safetensors --format json > e.json; validate e.json; query e.json ranks.1.ids ranks.1.judged.recipe
+  e.json: fp8moe.ranks/1: valid
+  eager
+  stock-eager
+
 What is reduced otherwise: twice, averaged, not at all.
 
   $ scale_output r.safetensors twice.safetensors 4; fp8moe ranks full?.safetensors --reduced twice.safetensors | tail -n 1
