@@ -5,6 +5,8 @@
 #   tests/run.sh --all    also: warnings as errors, the slow tests, sanitizers, clang, -O0, valgrind,
 #                         aarch64 and s390x under an emulator, a minute of fuzzing for each parser
 #
+# Neither runs every planted fault: `meson test -C build --suite faults`, most of an hour.
+#
 # The last line is the sum over all of it; the exit status is 1 where anything failed.
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -12,8 +14,8 @@ cd "$(dirname "$0")/.." || exit 1
 . tests/packages.sh
 
 passed=0 failed=0 skipped=0 started=$(date +%s)
-# What only the plain build runs: minutes, packages from PyPI, a layer of published size.
-lean="--no-suite slow --no-suite python --no-suite large"
+# What only the plain build runs: minutes, packages from PyPI, layers of some size.
+lean="--no-suite slow --no-suite python --no-suite large --no-suite judge-small --no-suite faults"
 
 # add PASSED FAILED SKIPPED
 add() {
@@ -74,12 +76,12 @@ suite() {
 }
 
 run_core() {
-    suite "build and tests" build "-Dwerror=false" --no-suite slow --no-suite python
+    suite "build and tests" build "-Dwerror=false" --no-suite slow --no-suite python --no-suite faults
 }
 
 # shellcheck disable=SC2086
 run_all() {
-    suite "gcc, warnings as errors, slow tests too" build "-Dwerror=true"
+    suite "gcc, warnings as errors, slow tests too" build "-Dwerror=true" --no-suite faults
     export ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1
     export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
     suite "address and undefined-behaviour sanitizers" build-sanitizers \
