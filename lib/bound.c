@@ -374,6 +374,34 @@ static void add_noise(bound *b, int64_t slot, int64_t i)
     n->with_operand += variance * operand * operand;
 }
 
+/* The row maximum a step off moves the row's scale, and every operand with it: one flip of many
+ * operands at once. The maximum itself moves in proportion. */
+static void add_scale_noise(bound *b, int64_t slot, int candidate)
+{
+    const engine *const e = &b->block->engine;
+    const int64_t inter = e->layer->info.intermediate;
+    const row_scales *const s = &b->scales[slot];
+    const double *const product = e->chunk.activation + slot * inter;
+    const double unit = s->scale[candidate] / s->scale[s->reference], rate = b->slack.silu_rate / 2;
+    slot_noise *const n = &b->noise[slot];
+    double amax = 0, energy = 0, along = 0;
+    for (int64_t i = 0; i < inter; i++)
+        if (magnitude_of(product[i]) > amax) amax = magnitude_of(product[i]);
+    for (int64_t i = 0; i < inter; i++) {
+        const double a = reference_operand(b, slot, i);
+        const double moved = magnitude_of(product[i]) == amax ? product[i] * unit : product[i];
+        const double change = bound_operand_at(b, slot, candidate, moved) * unit - a;
+        energy += change * change;
+        along += change * a;
+    }
+    n->variance += rate * energy;
+    n->fourth += rate * energy * energy;
+    n->with_operand += rate * along * along;
+    if (energy > n->largest) n->largest = energy;
+    if (magnitude_of(along) > n->largest_with_operand)
+        n->largest_with_operand = magnitude_of(along);
+}
+
 static void bound_activation(bound *b, int64_t slot)
 {
     const engine *const e = &b->block->engine;
@@ -394,6 +422,9 @@ static void bound_activation(bound *b, int64_t slot)
     b->noise[slot] = (slot_noise){0};
     for (int64_t i = 0; i < inter; i++)
         add_noise(b, slot, i);
+    const row_scales *const s = &b->scales[slot];
+    for (int c = s->reference - 1; c <= s->reference + 1; c += 2)
+        if (c >= 0 && c < s->count) add_scale_noise(b, slot, c);
 }
 
 /* ---- down ---- */
@@ -473,6 +504,24 @@ static interval part_interval(const fp8moe_recipe *r, double dot, double radius,
     return a < c ? (interval){a, c} : (interval){c, a};
 }
 
+/* A number that moves by a variance and is rounded on the way moves by whole steps: most often by
+ * none, now and then by one. The variance of that, given the step. */
+static double stepped(double variance, double step)
+{
+    const double share = 0.8 * sqrt(variance) / step; /* E|x| / step */
+    return step > 0 ? variance + step * step * (share < 1.0 / 6 ? share : 1.0 / 6) : variance;
+}
+
+/* What the expert output's own roundings make of its variance. */
+static double output_variance(const fp8moe_recipe *r, double variance, double dot, double unit,
+                              double act_scale, double weight_scale)
+{
+    const double output = experts_down_scaled(r, dot, act_scale, weight_scale);
+    const double undone = r->row_scale == FP8MOE_ROW_SCALE_ROUTER ? act_scale : 1;
+    variance = stepped(variance, interval_spacing(r->down_round, dot) * magnitude_of(unit));
+    return stepped(variance, interval_spacing(r->down_out, output) * undone);
+}
+
 static void bound_part(const batch *t, int64_t n, int64_t slot, int64_t h, double weight_scale,
                        const double *dots, const double *radii, double variance, int64_t stride)
 {
@@ -506,7 +555,8 @@ static void bound_part(const batch *t, int64_t n, int64_t slot, int64_t h, doubl
             part_of(r, dots[(t->first[n] + s->reference) * stride], act_scale, weight_scale);
         variance += b->slack.silu_rate / 2 * moved * moved;
     }
-    b->part_variance[at] = variance;
+    b->part_variance[at] =
+        output_variance(r, variance, dots[reference * stride], unit, act_scale, weight_scale);
 }
 
 static void down_block(const expert_job *j, row_block *w)

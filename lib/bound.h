@@ -34,7 +34,8 @@ typedef struct row_scales {
 } row_scales;
 
 /* Sums over one slot's near-ties, in units of the down operand: a the number multiplied, D its
- * change. */
+ * change. A row scale a step off counts as one near-tie that changes all operands: D^2 and D a are
+ * then sums. */
 typedef struct slot_noise {
     double variance;             /* sum p D^2 */
     double fourth;               /* sum p D^4 */

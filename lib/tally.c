@@ -192,6 +192,25 @@ bool tally_fails(const tally *t)
     return false;
 }
 
+/* Columns of a block of scales, and how much more than its part of the energy one may hold. */
+#define BLOCK 128
+#define BLOCK_EXCESS 4
+
+/* Whether one block of columns holds the energy. */
+static bool has_loud_block(const tally *t)
+{
+    const double average = t->energy / t->expected_energy;
+    for (int64_t first = 0; first < t->width; first += BLOCK) {
+        double energy = 0, expected = 0;
+        for (int64_t h = first; h < t->width && h < first + BLOCK; h++) {
+            energy += t->column_energy[h];
+            expected += t->column_expected[h];
+        }
+        if (energy > BLOCK_EXCESS * average * expected) return true;
+    }
+    return false;
+}
+
 /* Residuals of moved roundings are small, have no direction and are spread over rows and columns
  * like the noise they resemble, only larger: limits grow with the energy seen. */
 bool tally_is_unstructured(const tally *t)
@@ -201,6 +220,7 @@ bool tally_is_unstructured(const tally *t)
     if (t->classes[ELEMENT_NONFINITE] || !count || all[0].seen > 0.05) return false;
     const double larger = all[0].seen > all[0].limit ? all[0].seen / all[0].limit : 1;
     for (int i = 1; i < count; i++)
-        if (all[i].seen > 2 * larger * all[i].limit) return false;
+        if (all[i].seen > larger * all[i].limit) return false;
+    if (has_loud_block(t)) return false;
     return t->row_share_largest <= 16 * t->row_share_sum / (double)t->rows;
 }

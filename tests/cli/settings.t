@@ -16,7 +16,7 @@ An option wins over the metadata, also a switch that the metadata turned off.
 
   $ edit_dump a.safetensors c.safetensors meta:renormalize=false drop:topk_ids drop:topk_weights
   $ fp8moe verify c.safetensors | head -n 1
-  inconclusive: output cannot be told from recipe gather (evidence: source): the difference is of
+  different: output differs from recipe gather (evidence: source): 192 elements lie outside what any
   $ fp8moe verify c.safetensors --renormalize | head -n 1
   same: output is the same as recipe gather (evidence: source): every row is identical
   $ fp8moe verify a.safetensors --no-renormalize --top-k 2 | head -n 1

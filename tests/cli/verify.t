@@ -19,11 +19,11 @@ A made-up layer carries its settings as metadata, so verify needs no option.
       elements       600 identical, 0 expected, 0 explained, 0 possible, 0 impossible, 0 non-finite on
                      one side; 0 padding
       rows           3 judged, 0 equal to an earlier one; 3 identical, 0 explained, 0 by noise
-      statistics     energy 0.00156, noise gives at most 0.0383
-                     gain 9.65e-05, noise gives at most 0.0179
-                     row energy 0.00154, noise gives at most 0.0274
-                     column energy 0.0311, noise gives at most 0.185
-                     expert 0.000754, noise gives at most 0.0215
+      statistics     energy 0.00156, noise gives at most 0.0395
+                     gain 9.65e-05, noise gives at most 0.0744
+                     row energy 0.00154, noise gives at most 0.0377
+                     column energy 0.0311, noise gives at most 0.198
+                     expert 0.000754, noise gives at most 0.0289
       would see      gain errors from -0.4 % and +0.1 %; weakest expert dropped: seen, replaced: seen;
                      gate and up exchanged: seen; one row scale 1 % off: seen
       assumed        dots within 16 * 2^-24 * sum|a b|, silu within 1 step in 12.5 % of its values
