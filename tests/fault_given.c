@@ -12,7 +12,7 @@ static fp8moe_tensor other_codes(made_plan *p, const double *x, int64_t rows, in
         double s;
         fp8moe_tensor_read_f64(scale, i, 1, &s);
         const double inverse = fp8moe_round_bf16(1 / s);
-        quant_codes(p->model->target, FP8MOE_ROUND_BF16,
+        quant_codes(&p->model->kernels, p->model->target, FP8MOE_ROUND_BF16,
                     i % 2 ? inverse * (1 + 0x1p-7) : inverse * (1 - 0x1p-8), x + i * n, n,
                     codes + i * n);
     }

@@ -66,7 +66,7 @@ static bool one_input_scale(made_plan *p)
     float *const scale = made_take(&p->memory, p->tokens, sizeof *scale);
     for (int64_t i = 0; i < count; i++)
         x[i] = made_from_bf16(p->hidden[i]);
-    const double one = quant_row(m->target, FP8MOE_ROUND_BF16, x, count, codes);
+    const double one = quant_row(&m->kernels, m->target, FP8MOE_ROUND_BF16, x, count, codes);
     for (int64_t t = 0; t < p->tokens; t++)
         scale[t] = (float)one;
     p->from[FP8MOE_STAGE_X_CODES] = fp8moe_tensor_view(codes, FP8MOE_DTYPE_F8_E4M3, 2, shape);

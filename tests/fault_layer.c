@@ -2,7 +2,6 @@
 
 #include "bits.h"
 #include "e4m3.h"
-#include "kernels.h"
 #include "parallel.h"
 #include "weights.h"
 
@@ -164,13 +163,11 @@ static void prepare_rows(void *context, int64_t first, int64_t last, int worker)
 static fp8moe_weight prepare_matrix(const made_model *m, made_memory *memory,
                                     const fp8moe_weight *blocks)
 {
-    kernels k;
     preparing p = {.reader = {.target = m->target,
                               .table = e4m3_table(m->target),
                               .form = FP8MOE_FORM_PREPARED,
-                              .stage = FP8MOE_WEIGHTS_LOADED}};
-    (void)kernels_init(&k, NULL, false);
-    p.reader.decode = k.decode;
+                              .stage = FP8MOE_WEIGHTS_LOADED,
+                              .kernels = &m->kernels}};
     made_check(matrix_check(blocks, -1, -1, MADE_BLOCK, MADE_BLOCK, "weight", &p.from, NULL), NULL);
     p.codes = made_take(memory, p.from.rows * p.from.cols, 1);
     p.scale = made_take(memory, p.from.rows, sizeof *p.scale);
@@ -289,6 +286,7 @@ made_model *made_open(const made_shape *shape)
     if (!m) exit(2);
     m->shape = shape;
     m->target = fp8moe_target_find(shape->target);
+    (void)kernels_init(&m->kernels, NULL, false);
     make_experts(m);
     make_hidden(m);
     make_routing(m);

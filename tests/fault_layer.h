@@ -4,6 +4,8 @@
 #ifndef FP8MOE_TESTS_FAULT_LAYER_H
 #define FP8MOE_TESTS_FAULT_LAYER_H
 
+#include "kernels.h"
+
 #include <fp8moe/fp8moe.h>
 #include <fp8moe/moe.h>
 #include <stdbool.h>
@@ -46,6 +48,7 @@ double made_normal(uint64_t *state);
 typedef struct made_model {
     const made_shape *shape;
     const fp8moe_target *target;
+    kernels kernels;
     made_memory memory;
     fp8moe_expert *blocks;   /* [E_local] codes with block scales, as loaded */
     fp8moe_expert *prepared; /* [E_local] the same requantised to one scale a row */

@@ -101,10 +101,12 @@ static bool through_fp8(uint16_t *out, int64_t tokens, int64_t hidden)
     double *const x = malloc((size_t)hidden * (sizeof *x + 1));
     if (!x) exit(2);
     uint8_t *const codes = (uint8_t *)(x + hidden);
+    kernels k;
+    (void)kernels_init(&k, NULL, false);
     for (int64_t t = 0; t < tokens; t++) {
         for (int64_t h = 0; h < hidden; h++)
             x[h] = made_from_bf16(out[t * hidden + h]);
-        const double scale = quant_row(ocp, FP8MOE_ROUND_F32, x, hidden, codes);
+        const double scale = quant_row(&k, ocp, FP8MOE_ROUND_F32, x, hidden, codes);
         for (int64_t h = 0; h < hidden; h++)
             out[t * hidden + h] = made_to_bf16(e4m3_table(ocp)[codes[h]] * scale);
     }
