@@ -458,11 +458,15 @@ double experts_down_row(const engine *e, const expert *own, int64_t row, double 
     const fp8moe_down_operand form = e->layer->recipe.down_operand;
     const double scale = weights_row(&e->layer->reader, &own->down, row, out, codes);
     if (!scales_weights_first(form)) return scale;
-    /* tf32 and split operands are read from an f32 tensor; bf16(code * s2) is rounded once. */
-    const fp8moe_precision held =
-        form == FP8MOE_DOWN_SCALED_BF16 ? FP8MOE_ROUND_BF16 : FP8MOE_ROUND_F32;
+    if (form == FP8MOE_DOWN_SCALED_BF16) { /* bf16(code * s2), rounded once */
+        e->layer->kernels.scale_bf16(out, own->down.cols, scale);
+        return 1;
+    }
     for (int64_t i = 0; i < own->down.cols; i++)
-        out[i] = experts_operand(form, round_to(held, out[i] * scale), &low[i]);
+        out[i] = round_f32(out[i] * scale);
+    /* tf32 and split operands are read from an f32 tensor */
+    for (int64_t i = 0; form != FP8MOE_DOWN_SCALED_F32 && i < own->down.cols; i++)
+        out[i] = experts_operand(form, out[i], &low[i]);
     return 1;
 }
 
