@@ -99,9 +99,11 @@ static void add_sources(const row_view *row, row_sums *s)
     }
 }
 
-/* The residual's projection on each expert's own contribution. */
-static void project_experts(tally *t, const row_view *row, const double *got)
+/* The residual's projection on each expert's own contribution; returns the most energy that lies
+ * along one of them. */
+static double project_experts(tally *t, const row_view *row, const double *got)
 {
+    double most = 0;
     for (int i = 0; i < row->source_count; i++) {
         const row_source *const e = &row->sources[i];
         const double unit = e->weight * e->weight * e->column_energy;
@@ -114,10 +116,12 @@ static void project_experts(tally *t, const row_view *row, const double *got)
             spread += own * own * noise_at(row, h);
         }
         if (!(energy > 0)) continue;
+        if (along * along > most * energy) most = along * along / energy;
         /* Other experts' flips along this one are part of the elements' own variance. */
         const double limit = (SIGMAS * sqrt(spread) + 2 * unit * e->largest_with_operand) / energy;
         keep_extreme(&t->expert, fabs(along) / energy, limit, row->token, e->slot);
     }
+    return most;
 }
 
 void tally_add(tally *t, const row_view *row, const double *got)
@@ -134,7 +138,9 @@ void tally_add(tally *t, const row_view *row, const double *got)
     t->gain_variance += s.gain_spread;
     if (s.largest > t->largest_flip) t->largest_flip = s.largest;
     if (s.largest_gain > t->largest_gain) t->largest_gain = s.largest_gain;
-    project_experts(t, row, got);
+    const double along = s.signal > 0 ? s.gain * s.gain / s.signal : 0,
+                 along_expert = project_experts(t, row, got);
+    t->aligned += along > along_expert ? along : along_expert;
     if (!(s.signal > 0)) return;
     const double limit = s.expected + SIGMAS * sqrt(s.spread) + 4 * s.largest;
     const double share = s.energy / s.signal;
@@ -196,6 +202,10 @@ bool tally_fails(const tally *t)
 #define BLOCK 128
 #define BLOCK_EXCESS 4
 
+/* Share of the energy that may lie along the row, or along one expert's contribution to it:
+ * rounding errors of hundreds of operands have no direction. */
+#define ALIGNED 0.25
+
 /* Whether one block of columns holds the energy. */
 static bool has_loud_block(const tally *t)
 {
@@ -221,6 +231,6 @@ bool tally_is_unstructured(const tally *t)
     const double larger = all[0].seen > all[0].limit ? all[0].seen / all[0].limit : 1;
     for (int i = 1; i < count; i++)
         if (all[i].seen > larger * all[i].limit) return false;
-    if (has_loud_block(t)) return false;
+    if (has_loud_block(t) || t->aligned > ALIGNED * t->energy) return false;
     return t->row_share_largest <= 16 * t->row_share_sum / (double)t->rows;
 }

@@ -49,6 +49,7 @@ typedef struct tally {
         largest_flip; /* sums of squares of got - centre */
     double signal;    /* sum of centre^2 */
     double gain, gain_variance, largest_gain;
+    double aligned; /* sum over rows of the energy along the row itself or one expert of it */
     tally_extreme row, expert;
     double *column_energy, *column_expected, *column_widest; /* [width] */
     double row_share_largest, row_share_sum;                 /* of energy / signal */

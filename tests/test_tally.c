@@ -388,6 +388,81 @@ static void a_fault_trips_its_statistic(void **unused)
     free(m);
 }
 
+enum { COLUMNS = 2048, BLOCK = 128 };
+
+typedef struct plain_row {
+    double centre[COLUMNS], low[COLUMNS], high[COLUMNS], variance[COLUMNS], got[COLUMNS];
+} plain_row;
+
+/* A row of numbers of size 1 that noise moves by some 2^-7; `got` is the centre. */
+static row_view make_plain(plain_row *r)
+{
+    for (int h = 0; h < COLUMNS; h++) {
+        r->got[h] = r->centre[h] = some() < 0.5 ? 1 : -1;
+        r->low[h] = r->centre[h] - 1;
+        r->high[h] = r->centre[h] + 1;
+        r->variance[h] = 0x1p-14;
+    }
+    return (row_view){.width = COLUMNS,
+                      .reference = r->centre,
+                      .centre = r->centre,
+                      .low = r->low,
+                      .high = r->high,
+                      .near_low = r->centre,
+                      .near_high = r->centre,
+                      .variance = r->variance,
+                      .dtype = FP8MOE_ROUND_F32};
+}
+
+static bool is_unstructured(const row_view *row, const double *got)
+{
+    tally t;
+    assert_int_equal(tally_open(&t, COLUMNS, NULL), FP8MOE_OK);
+    tally_add(&t, row, got);
+    assert_true(tally_fails(&t));
+    const bool unstructured = tally_is_unstructured(&t);
+    tally_close(&t);
+    return unstructured;
+}
+
+/* Three times the noise everywhere is of rounding kind; ten times in one block of columns alone is
+ * not. */
+static void a_loud_block_is_structured(void **unused)
+{
+    (void)unused;
+    static plain_row r;
+    for (int block = 0; block <= COLUMNS; block += BLOCK) { /* the last: everywhere */
+        const row_view row = make_plain(&r);
+        const bool all = block == COLUMNS;
+        for (int h = all ? 0 : block; h < (all ? COLUMNS : block + BLOCK); h++)
+            r.got[h] += (some() - 0.5) * sqrt(12 * r.variance[h]) * (all ? 3 : 10);
+        assert_int_equal(is_unstructured(&row, r.got), all);
+    }
+}
+
+/* One flip might move the row and its expert as far: yet noise has no direction. */
+static void a_direction_is_structured(void **unused)
+{
+    (void)unused;
+    static plain_row r;
+    static double output[COLUMNS];
+    for (int along = 0; along < 3; along++) { /* nothing, the row, the expert */
+        row_view row = make_plain(&r);
+        const row_source source = {
+            .weight = 0.5, .output = output, .column_energy = 1, .largest_with_operand = 1e6};
+        row.sources = &source;
+        row.source_count = 1;
+        for (int h = 0; h < COLUMNS; h++) {
+            output[h] = some() - 0.5;
+            r.got[h] +=
+                (some() - 0.5) * sqrt(12 * r.variance[h]) * 2 + 0.03 * (along == 1   ? r.centre[h]
+                                                                        : along == 2 ? 3 * output[h]
+                                                                                     : 0);
+        }
+        assert_int_equal(is_unstructured(&row, r.got), !along);
+    }
+}
+
 static void impossible_and_nonfinite_elements_fail_alone(void **unused)
 {
     (void)unused;
@@ -458,6 +533,8 @@ int main(void)
         cmocka_unit_test(noise_of_the_stated_size_passes),
         cmocka_unit_test(a_last_rounding_is_noise_of_its_step),
         cmocka_unit_test(a_fault_trips_its_statistic),
+        cmocka_unit_test(a_loud_block_is_structured),
+        cmocka_unit_test(a_direction_is_structured),
         cmocka_unit_test(impossible_and_nonfinite_elements_fail_alone),
         cmocka_unit_test(nonfinite_elements_enter_no_sum),
         cmocka_unit_test(padding_has_no_statistics),
