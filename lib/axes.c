@@ -1,6 +1,8 @@
 #include "common.h"
 #include "judge.h"
+#include "rivals.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,73 +13,17 @@
 
 /* Dumps of one layer and what is known of each under the recipe as given. */
 typedef struct attempt {
-    const fp8moe_config *config;
-    const fp8moe_inputs *inputs;
-    const fp8moe_tensor *got; /* [count] */
-    int64_t count;
-    const fp8moe_judge_options *options;
-    fp8moe_judgement *out; /* [count] */
-    double *base,
-        *distance; /* [count] squared distance under the recipe, and under what is tried now */
-    bool *open;    /* [count] not yet the same */
-    bool *nearer;  /* [FP8MOE_MAX_AXES, count] that axis alone brings it nearer */
-    double *row;   /* [2 * width] */
-    fp8moe_tensor *tried;     /* [count] those judged under what is tried now, */
-    int64_t *index;           /* [count] which they are, */
-    fp8moe_judgement *judged; /* [count] and how */
+    apart apart;
+    fp8moe_judgement *out;     /* [count] */
+    double *base;              /* [count] squared distance under the recipe */
+    bool *open;                /* [count] not yet the same */
+    bool *nearer;              /* [FP8MOE_MAX_AXES, count] that axis alone brings it nearer */
+    fp8moe_tensor *tried;      /* [count] those judged under what is tried now, */
+    int64_t *index;            /* [count] which they are, */
+    fp8moe_judgement *judged;  /* [count] and how */
+    char (*rival)[RIVAL_SIZE]; /* [count] settings nearer than what a dump passed under */
+    int *rival_axis;           /* [count] */
 } attempt;
-
-/* ---- distance of every dump from what a recipe gives ---- */
-
-static bool is_in_range(const fp8moe_judge_options *o, int64_t token)
-{
-    return o->first_row < 0 || (token >= o->first_row && token <= o->last_row);
-}
-
-static double squared_distance(const double *expected, const double *got, int64_t n)
-{
-    double sum = 0;
-    for (int64_t i = 0; i < n; i++) {
-        const double d = got[i] - expected[i];
-        if (d - d == 0) sum += d * d;
-    }
-    return sum;
-}
-
-static fp8moe_status measure(void *user, fp8moe_stage stage, int64_t first_token,
-                             const fp8moe_tensor *rows, const fp8moe_tensor *total,
-                             fp8moe_error *err)
-{
-    attempt *const a = user;
-    (void)total;
-    (void)err;
-    if (stage != FP8MOE_STAGE_OUTPUT) return FP8MOE_OK;
-    const int64_t width = rows->shape[1];
-    for (int64_t t = 0; t < rows->shape[0]; t++) {
-        if (!is_in_range(a->options, first_token + t)) continue;
-        fp8moe_tensor_read_f64(rows, t * width, width, a->row);
-        for (int64_t n = 0; n < a->count; n++) {
-            if (!a->open[n]) continue;
-            fp8moe_tensor_read_f64(&a->got[n], (first_token + t) * width, width, a->row + width);
-            a->distance[n] += squared_distance(a->row, a->row + width, width);
-        }
-    }
-    return FP8MOE_OK;
-}
-
-static fp8moe_status open_as(const attempt *a, const fp8moe_recipe *recipe, fp8moe_layer **out,
-                             fp8moe_error *err)
-{
-    fp8moe_config config = *a->config;
-    config.recipe = recipe;
-    TRY(fp8moe_layer_open(&config, a->inputs, out, err));
-    fp8moe_status status = FP8MOE_OK;
-    for (int stage = 0; stage < FP8MOE_STAGE_OUTPUT && status == FP8MOE_OK; stage++)
-        if (fp8moe_tensor_present(&a->options->from[stage]))
-            status = fp8moe_layer_from(*out, (fp8moe_stage)stage, &a->options->from[stage], err);
-    if (status != FP8MOE_OK) fp8moe_layer_close(*out);
-    return status;
-}
 
 /* ---- attempts ---- */
 
@@ -86,13 +32,13 @@ static fp8moe_status judge_nearer(attempt *a, fp8moe_layer *layer, const char *n
                                   fp8moe_error *err)
 {
     int64_t count = 0;
-    for (int64_t n = 0; n < a->count; n++) {
-        if (!a->open[n] || !(a->distance[n] <= NEARER * a->base[n])) continue;
-        a->tried[count] = a->got[n];
+    for (int64_t n = 0; n < a->apart.count; n++) {
+        if (!a->open[n] || !(a->apart.distance[n] <= NEARER * a->base[n])) continue;
+        a->tried[count] = a->apart.got[n];
         a->index[count++] = n;
     }
     if (!count) return FP8MOE_OK;
-    TRY(judge_outputs(layer, a->tried, count, a->options, NULL, output, a->judged, err));
+    TRY(judge_outputs(layer, a->tried, count, a->apart.options, NULL, output, a->judged, err));
     for (int64_t i = 0; i < count; i++) {
         fp8moe_judgement *const out = &a->out[a->index[i]];
         if (a->judged[i].verdict != FP8MOE_VERDICT_SAME) continue;
@@ -106,20 +52,19 @@ static fp8moe_status judge_nearer(attempt *a, fp8moe_layer *layer, const char *n
 /* Under one axis (second == first) or two. */
 static fp8moe_status try_axes(attempt *a, int first, int second, double *output, fp8moe_error *err)
 {
-    const fp8moe_axis *const axes = a->config->recipe->axes;
-    fp8moe_recipe recipe = *a->config->recipe;
+    const fp8moe_axis *const axes = a->apart.config->recipe->axes;
+    fp8moe_recipe recipe = *a->apart.config->recipe;
     fp8moe_layer *layer;
     char name[sizeof a->out->axis];
     TRY(fp8moe_recipe_apply(&recipe, axes[first].settings, err));
     if (second != first) TRY(fp8moe_recipe_apply(&recipe, axes[second].settings, err));
     (void)snprintf(name, sizeof name, "%s%s%s", axes[first].name, second != first ? ", " : "",
                    second != first ? axes[second].name : "");
-    TRY(open_as(a, &recipe, &layer, err));
-    const fp8moe_observer observer = {measure, a};
-    memset(a->distance, 0, (size_t)a->count * sizeof *a->distance);
-    fp8moe_status status = fp8moe_layer_run(layer, &observer, NULL, err);
-    for (int64_t n = 0; n < a->count && second == first; n++)
-        a->nearer[first * a->count + n] = a->open[n] && a->distance[n] <= NEARER * a->base[n];
+    TRY(apart_layer(&a->apart, &recipe, &layer, err));
+    fp8moe_status status = apart_run(&a->apart, layer, err);
+    for (int64_t n = 0; n < a->apart.count && second == first; n++)
+        a->nearer[first * a->apart.count + n] =
+            a->open[n] && a->apart.distance[n] <= NEARER * a->base[n];
     if (status == FP8MOE_OK) status = judge_nearer(a, layer, name, output, err);
     fp8moe_layer_close(layer);
     return status;
@@ -128,9 +73,9 @@ static fp8moe_status try_axes(attempt *a, int first, int second, double *output,
 /* Two axes that together explain an output each bring it nearer alone. */
 static bool is_worth_trying(const attempt *a, int first, int second)
 {
-    for (int64_t n = 0; n < a->count; n++)
-        if (a->open[n] && (first == second ||
-                           (a->nearer[first * a->count + n] && a->nearer[second * a->count + n])))
+    for (int64_t n = 0; n < a->apart.count; n++)
+        if (a->open[n] && (first == second || (a->nearer[first * a->apart.count + n] &&
+                                               a->nearer[second * a->apart.count + n])))
             return true;
     return false;
 }
@@ -140,7 +85,7 @@ static bool is_worth_trying(const attempt *a, int first, int second)
 static fp8moe_status search_axes(attempt *a, double *output, fp8moe_error *err)
 {
     int count = 0;
-    while (count < FP8MOE_MAX_AXES && a->config->recipe->axes[count].name)
+    while (count < FP8MOE_MAX_AXES && a->apart.config->recipe->axes[count].name)
         count++;
     for (int gap = 0; gap < count; gap++)
         for (int i = 0; i + gap < count; i++) {
@@ -155,10 +100,11 @@ static fp8moe_status search_axes(attempt *a, double *output, fp8moe_error *err)
 static fp8moe_status judge_as_given(attempt *a, double *output, fp8moe_error *err)
 {
     fp8moe_layer *layer;
-    const fp8moe_observer observer = {measure, a};
-    TRY(open_as(a, a->config->recipe, &layer, err));
-    const fp8moe_status status =
-        judge_outputs(layer, a->got, a->count, a->options, &observer, output, a->out, err);
+    const fp8moe_observer observer = {apart_stage, &a->apart};
+    apart_begin(&a->apart);
+    TRY(apart_layer(&a->apart, a->apart.config->recipe, &layer, err));
+    const fp8moe_status status = judge_outputs(layer, a->apart.got, a->apart.count,
+                                               a->apart.options, &observer, output, a->out, err);
     fp8moe_layer_close(layer);
     return status;
 }
@@ -167,50 +113,92 @@ static fp8moe_status judge_as_given(attempt *a, double *output, fp8moe_error *er
 static fp8moe_status restore(const attempt *a, double *output, fp8moe_error *err)
 {
     fp8moe_layer *layer;
-    TRY(open_as(a, a->config->recipe, &layer, err));
+    TRY(apart_layer(&a->apart, a->apart.config->recipe, &layer, err));
     const fp8moe_status status = fp8moe_layer_run(layer, NULL, output, err);
     fp8moe_layer_close(layer);
     return status;
 }
 
-static fp8moe_status judge_attempt(attempt *a, double *output, fp8moe_error *err)
+/* Those that failed, and neither for NaN nor for Inf. */
+static fp8moe_status judge_failed(attempt *a, double *output, fp8moe_error *err)
 {
-    for (int64_t n = 0; n < a->count; n++)
-        a->open[n] = true;
-    TRY(judge_as_given(a, output, err));
     bool any = false;
-    for (int64_t n = 0; n < a->count; n++) {
-        a->base[n] = a->distance[n];
+    for (int64_t n = 0; n < a->apart.count; n++) {
+        a->base[n] = a->apart.distance[n];
         a->open[n] =
             a->out[n].kind == FP8MOE_KIND_ROUNDING || a->out[n].kind == FP8MOE_KIND_STRUCTURED;
         any |= a->open[n];
     }
-    if (!any || !a->options->try_axes) return FP8MOE_OK;
-    double *const own = a->count == 1 ? output : NULL;
-    TRY(search_axes(a, own, err));
-    return own && a->open[0] ? restore(a, own, err) : FP8MOE_OK;
+    if (!any) return FP8MOE_OK;
+    TRY(search_axes(a, output, err));
+    return output && a->open[0] ? restore(a, output, err) : FP8MOE_OK;
 }
 
-static fp8moe_status open_attempt(attempt *a, const fp8moe_tensor *got, fp8moe_tensor *rows,
-                                  fp8moe_error *err)
+static int axis_of(const fp8moe_recipe *recipe, const char *name)
 {
-    int64_t width = 0;
-    for (int64_t n = 0; n < a->count; n++) {
-        TRY(fp8moe_tensor_as_rows(&got[n], &rows[n], err));
-        width = max_i64(width, rows[n].shape[1]);
+    for (int i = 0; i < FP8MOE_MAX_AXES && recipe->axes[i].name; i++)
+        if (!strcmp(recipe->axes[i].name, name)) return i;
+    return -1;
+}
+
+/* A rival that is an open axis of the row: judged as such, beside the axis used already. */
+static fp8moe_status judge_rival_axis(attempt *a, int64_t n, double *output, fp8moe_error *err)
+{
+    const int used = axis_of(a->apart.config->recipe, a->out[n].axis), other = a->rival_axis[n];
+    if (a->out[n].axis[0] && used < 0) return FP8MOE_OK;
+    for (int64_t m = 0; m < a->apart.count; m++)
+        a->open[m] = m == n;
+    a->base[n] = INFINITY;
+    TRY(try_axes(a, used < 0 ? other : used, other, output, err));
+    if (!a->open[n]) a->rival[n][0] = '\0';
+    return FP8MOE_OK;
+}
+
+/* Those that passed by noise alone, against the recipe with a rounding point moved. */
+static fp8moe_status judge_noisy(attempt *a, double *output, fp8moe_error *err)
+{
+    TRY(rivals_find(&a->apart, a->out, a->rival, a->rival_axis, err));
+    for (int64_t n = 0; n < a->apart.count; n++) {
+        if (a->rival_axis[n] >= 0) TRY(judge_rival_axis(a, n, output, err));
+        if (a->rival[n][0]) judge_beaten(&a->out[n], a->rival[n]);
     }
-    a->got = rows;
-    a->tried = rows + a->count;
-    const size_t count = (size_t)a->count;
-    a->base = calloc(count, 2 * sizeof *a->base);
-    a->distance = a->base + count;
+    return FP8MOE_OK;
+}
+
+static fp8moe_status judge_attempt(attempt *a, double *output, fp8moe_error *err)
+{
+    double *const own = a->apart.count == 1 ? output : NULL;
+    for (int64_t n = 0; n < a->apart.count; n++)
+        a->open[n] = true;
+    TRY(judge_as_given(a, output, err));
+    if (!a->apart.options->try_axes) return FP8MOE_OK;
+    TRY(judge_failed(a, own, err));
+    return judge_noisy(a, own, err);
+}
+
+static fp8moe_status open_attempt(attempt *a, fp8moe_error *err)
+{
+    const size_t count = (size_t)a->apart.count;
+    a->base = calloc(count, sizeof *a->base);
     a->open = calloc(count, sizeof *a->open);
     a->nearer = calloc(count, FP8MOE_MAX_AXES * sizeof *a->nearer);
-    a->row = calloc((size_t)width + 1, 2 * sizeof *a->row);
     a->index = calloc(count, sizeof *a->index);
     a->judged = calloc(count, sizeof *a->judged);
-    if (a->base && a->open && a->nearer && a->row && a->index && a->judged) return FP8MOE_OK;
-    return fail(err, FP8MOE_ERR_NOMEM, "out of memory for %lld judgements", (long long)a->count);
+    a->rival = calloc(count, sizeof *a->rival);
+    a->rival_axis = calloc(count, sizeof *a->rival_axis);
+    a->apart.open = a->open;
+    TRY(apart_open(&a->apart, err));
+    if (a->base && a->open && a->nearer && a->index && a->judged && a->rival && a->rival_axis)
+        return FP8MOE_OK;
+    return fail(err, FP8MOE_ERR_NOMEM, "out of memory for %lld judgements", (long long)count);
+}
+
+static void close_attempt(attempt *a)
+{
+    apart_close(&a->apart);
+    void *const all[] = {a->base, a->open, a->nearer, a->index, a->judged, a->rival, a->rival_axis};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        free(all[i]);
 }
 
 fp8moe_status judge_with_axes(const fp8moe_config *config, const fp8moe_inputs *inputs,
@@ -219,16 +207,23 @@ fp8moe_status judge_with_axes(const fp8moe_config *config, const fp8moe_inputs *
                               fp8moe_judgement *out, fp8moe_error *err)
 {
     assert(count > 0);
-    attempt a = {
-        .config = config, .inputs = inputs, .count = count, .options = options, .out = out};
     fp8moe_tensor *const rows = calloc((size_t)count, 2 * sizeof *rows);
     if (!rows)
         return fail(err, FP8MOE_ERR_NOMEM, "out of memory for %lld judgements", (long long)count);
-    fp8moe_status status = open_attempt(&a, got, rows, err);
+    attempt a = {.apart = {.config = config,
+                           .inputs = inputs,
+                           .got = rows,
+                           .count = count,
+                           .options = options},
+                 .out = out,
+                 .tried = rows + count};
+    fp8moe_status status = FP8MOE_OK;
+    for (int64_t n = 0; n < count && status == FP8MOE_OK; n++)
+        status = fp8moe_tensor_as_rows(&got[n], &rows[n], err);
+    if (status == FP8MOE_OK) status = open_attempt(&a, err);
     if (status == FP8MOE_OK) status = judge_attempt(&a, output, err);
-    void *const all[] = {rows, a.base, a.open, a.nearer, a.row, a.index, a.judged};
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
-        free(all[i]);
+    close_attempt(&a);
+    free(rows);
     return status;
 }
 

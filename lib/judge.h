@@ -19,4 +19,8 @@ fp8moe_status judge_with_axes(const fp8moe_config *config, const fp8moe_inputs *
                               const fp8moe_judge_options *options, double *output,
                               fp8moe_judgement *out, fp8moe_error *err);
 
+/* A judgement that is the same by noise, while the recipe with other settings lies nearer to the
+ * dump: a rounding point has moved. */
+void judge_beaten(fp8moe_judgement *out, const char *settings);
+
 #endif
