@@ -69,7 +69,10 @@ static void elements_have_classes(void **unused)
 
 /* ---- made rows ---- */
 
-enum { WIDTH = 512, INTER = 192, ROWS = 24, SOURCES = 3 };
+#define WIDTH 512
+#define INTER 192
+#define ROWS 24
+#define SOURCES 3
 
 /* Rows of three experts: output = W a. Any operand may go the other way, by CHANGE with RATE. */
 typedef struct made_rows {
@@ -254,11 +257,11 @@ static void statistics_are_their_definitions(void **unused)
 static void noise_of_the_stated_size_passes(void **unused)
 {
     (void)unused;
-    enum { DRAWS = 200 };
+    const int draws = 200;
     made_rows *const m = make_rows();
     fp8moe_statistic all[FP8MOE_STATISTICS];
     double energy = 0, square = 0, gain = 0, limit = 0, gain_limit = 0;
-    for (int seed = 0; seed < DRAWS; seed++) {
+    for (int seed = 0; seed < draws; seed++) {
         tally t;
         draw(m, 1);
         tally_all(m, &t);
@@ -270,9 +273,9 @@ static void noise_of_the_stated_size_passes(void **unused)
         assert_int_equal(t.classes[ELEMENT_IMPOSSIBLE] + t.classes[ELEMENT_NONFINITE], 0);
         assert_int_equal(t.classes[ELEMENT_IDENTICAL] + t.classes[ELEMENT_POSSIBLE], ROWS * WIDTH);
         const double e = pow(find(all, count, "energy")->seen, 2);
-        energy += e / DRAWS;
-        square += e * e / DRAWS;
-        gain += pow(find(all, count, "gain")->seen, 2) / DRAWS;
+        energy += e / draws;
+        square += e * e / draws;
+        gain += pow(find(all, count, "gain")->seen, 2) / draws;
         limit = pow(find(all, count, "energy")->limit, 2);
         gain_limit = find(all, count, "gain")->limit;
         tally_close(&t);
