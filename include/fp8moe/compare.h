@@ -120,8 +120,8 @@ FP8MOE_API fp8moe_status fp8moe_compare(const fp8moe_tensor *expected, const fp8
                                         const fp8moe_compare_options *options,
                                         fp8moe_comparison *out, fp8moe_error *err);
 
-/** The provisional rule: non-finite elements agree, at least 99 % of the elements that are not zero
- *  on both sides are identical, and none is `beyond`. */
+/** The strict bar of two tensors by their numbers alone: non-finite elements agree, at least 99 %
+ * of the elements that are not zero on both sides are identical, and none is `beyond`. */
 FP8MOE_API bool fp8moe_comparison_same(const fp8moe_comparison *comparison);
 
 #ifdef __cplusplus
