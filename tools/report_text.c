@@ -161,12 +161,16 @@ static const char *seen_text(bool seen)
     return seen ? "seen" : "not seen";
 }
 
-static void add_gain(buffer *words, const char *sign, double gain)
+static void add_gains(buffer *words, double down, double up)
 {
-    if (gain < 1)
-        buffer_format(words, "%s%.3g %%", sign, 100 * gain);
+    if (down >= 1 && up >= 1)
+        buffer_add(words, "no gain error");
+    else if (down >= 1)
+        buffer_format(words, "gain errors from +%.3g %%", 100 * up);
+    else if (up >= 1)
+        buffer_format(words, "gain errors from -%.3g %%", 100 * down);
     else
-        buffer_format(words, "%snone", sign);
+        buffer_format(words, "gain errors from -%.3g %% and +%.3g %%", 100 * down, 100 * up);
 }
 
 /* The smallest faults this very check would have called different. */
@@ -174,9 +178,7 @@ static void add_detection(buffer *out, const report_tensor *tensor)
 {
     const fp8moe_detection *d = &tensor->judgement.detection;
     buffer words = {0};
-    buffer_add(&words, "gain errors from ");
-    add_gain(&words, "-", d->gain_down);
-    add_gain(&words, " and +", d->gain_up);
+    add_gains(&words, d->gain_down, d->gain_up);
     if (tensor->recipe->op == FP8MOE_OP_MOE)
         buffer_format(
             &words,
@@ -229,9 +231,7 @@ static void add_sight(buffer *out, const report_tensor *tensor)
 {
     buffer words = {0};
     if (tensor->judged && tensor->policy.rule == POLICY_STRICT) return;
-    buffer_add(&words, "gain errors from ");
-    add_gain(&words, "-", tensor->sight.gain_down);
-    add_gain(&words, " and +", tensor->sight.gain_up);
+    add_gains(&words, tensor->sight.gain_down, tensor->sight.gain_up);
     buffer_format(&words, "; all zeros: %s", seen_text(tensor->sight.zero));
     buffer_line(out, 4, "bar sees", "%s", words.data);
     buffer_free(&words);

@@ -30,10 +30,11 @@ Policies: what counts as the same. Case L04: a match, a mismatch and "could not 
 A pass that all zeros, or values half or twice as large, would have got too says nothing: tensors of 1e-6, compared unscaled, and a bar nothing exceeds.
 
   $ python3 -c "import struct; open('tiny.bin', 'wb').write(struct.pack('<8f', *[1e-6] * 8))"
-  $ fp8moe compare tiny.bin tiny.bin --dtype f32 --shape 1x8 --policy upstream --grid unscaled > out; echo $?; head -n 2 out
+  $ fp8moe compare tiny.bin tiny.bin --dtype f32 --shape 1x8 --policy upstream --grid unscaled > out; echo $?; head -n 2 out; grep 'bar sees' out
   4
   inconclusive: tensor passes policy upstream, but so would all zeros, or values half or twice as
   large
+      bar sees       no gain error; all zeros: not seen
   $ fp8moe compare x.bin y.bin --dtype f32 --shape 1x8 --policy ulp:300 > out; echo $?; head -n 2 out
   4
   inconclusive: tensor passes policy ulp:300, but so would all zeros, or values half or twice as large
