@@ -77,10 +77,8 @@ static bool one_input_scale(made_plan *p)
 /* Divided by the other device's largest number, codes cut where this one ends. */
 static bool other_maximum(made_plan *p)
 {
-    static fp8moe_target other;
     if (p->recipe.input != FP8MOE_INPUT_FP8_TOKEN) return false;
-    other = *fp8moe_target_find(p->model->target->fp8_max > 300 ? "gaudi2" : "gaudi3");
-    p->config.target = &other;
+    p->config.target = fp8moe_target_find(p->model->target->fp8_max > 300 ? "gaudi2" : "gaudi3");
     return true;
 }
 

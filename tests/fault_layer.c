@@ -20,8 +20,6 @@ const made_shape made_shapes[MADE_SHAPES] = {
     {"DeepSeek-V3", 7168, 2048, 8, 12, 2.5, "gaudi3", false},
 };
 
-#define THREADS 2
-
 void made_check(fp8moe_status status, const fp8moe_error *err)
 {
     if (status == FP8MOE_OK) return;
@@ -111,9 +109,9 @@ uint16_t made_to_bf16(double value)
  * the range. */
 #define CODE_DEVIATION 18.0
 
-static const uint8_t *code_table(const made_model *model)
+static const uint8_t *code_table(made_model *model)
 {
-    static uint8_t table[TABLE];
+    uint8_t *const table = made_take(&model->memory, TABLE, 1);
     uint64_t state = 5;
     for (int i = 0; i < TABLE; i++) {
         const uint8_t code = e4m3_encode(model->target, CODE_DEVIATION * student(&state));
@@ -171,7 +169,7 @@ static fp8moe_weight prepare_matrix(const made_model *m, made_memory *memory,
     made_check(matrix_check(blocks, -1, -1, MADE_BLOCK, MADE_BLOCK, "weight", &p.from, NULL), NULL);
     p.codes = made_take(memory, p.from.rows * p.from.cols, 1);
     p.scale = made_take(memory, p.from.rows, sizeof *p.scale);
-    parallel_for(THREADS, p.from.rows, prepare_rows, &p);
+    parallel_for(1, p.from.rows, prepare_rows, &p);
     return (fp8moe_weight){
         .weight = fp8moe_tensor_view(p.codes, FP8MOE_DTYPE_F8_E4M3, 2, blocks->weight.shape),
         .scale = fp8moe_tensor_view(p.scale, FP8MOE_DTYPE_F32, 1, &p.from.rows)};
@@ -319,7 +317,7 @@ void made_plan_open(made_plan *p, const made_model *m, const char *recipe, int64
     p->config.num_experts = 2 * s->local;
     p->config.local_num_experts = s->local;
     p->config.ep_rank = 1;
-    p->config.threads = THREADS;
+    p->config.threads = 1;
     p->experts = copy_of(&p->memory, made_takes_blocks(&p->recipe) ? m->blocks : m->prepared,
                          s->local, sizeof *p->experts);
     p->hidden = copy_of(&p->memory, m->hidden, MADE_ROWS * s->hidden, sizeof *p->hidden);

@@ -31,6 +31,24 @@ static void add_score(fault_score *sum, const fault_score *s)
             sum->count[role][v] += s->count[role][v];
 }
 
+void fault_add_results(fault_results *sum, const fault_results *part)
+{
+    for (int i = 0; i < FAULT_RECIPES; i++)
+        add_score(&sum->judge[i], &part->judge[i]);
+    for (int i = 0; i < FAULT_CHECKERS; i++)
+        add_score(&sum->other[i], &part->other[i]);
+    for (int n = 0; n < MAX_FAULTS; n++)
+        for (int v = 0; v <= FP8MOE_VERDICT_INCONCLUSIVE; v++)
+            sum->kind[n][v] += part->kind[n][v];
+    sum->below_noise += part->below_noise;
+    sum->repeated += part->repeated;
+    sum->absent += part->absent;
+    sum->elements += part->elements;
+    sum->impossible += part->impossible;
+    sum->tight_elements += part->tight_elements;
+    sum->tight_impossible += part->tight_impossible;
+}
+
 static void print_score(const char *name, const fault_score *s)
 {
     printf("| %s |", name);

@@ -33,6 +33,9 @@ typedef struct fault_results {
     int64_t tight_elements, tight_impossible; /* the same with a hundredth of the slack */
 } fault_results;
 
+/* Add what another part of the suite found. */
+void fault_add_results(fault_results *sum, const fault_results *part);
+
 int fault_scored(const fault_score *score, fault_role role);
 
 /* Faults called the same, other dumps called different, over all recipes. */

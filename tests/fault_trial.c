@@ -191,6 +191,13 @@ typedef struct subjects {
     int64_t tokens;
 } subjects;
 
+static subjects *new_subjects(void)
+{
+    subjects *const s = calloc(1, sizeof *s);
+    if (!s) exit(2);
+    return s;
+}
+
 static void add_subject(const trial *t, subjects *s, const uint16_t *data, subject of)
 {
     const int64_t shape[2] = {s->tokens, t->row};
@@ -280,43 +287,45 @@ static void count_elements(const subjects *s, int64_t *elements, int64_t *imposs
 
 static void judge_count(const trial *t, int c)
 {
-    static subjects s;
+    subjects *const s = new_subjects();
     made_memory memory = {0};
     made_plan plan;
     fp8moe_judge_options how;
     fp8moe_judge_options_default(&how);
-    add_subjects(t, &s, c, &memory);
-    made_plan_open(&plan, t->model, t->recipe, s.tokens);
-    judge_subjects(&s, &plan, &how);
-    take_results(t, &s);
-    if (c == t->count - 1) count_elements(&s, &t->results->elements, &t->results->impossible);
+    add_subjects(t, s, c, &memory);
+    made_plan_open(&plan, t->model, t->recipe, s->tokens);
+    judge_subjects(s, &plan, &how);
+    take_results(t, s);
+    if (c == t->count - 1) count_elements(s, &t->results->elements, &t->results->impossible);
     made_plan_close(&plan);
     made_free(&memory);
+    free(s);
 }
 
 /* The hard intervals are no wider than they need be: with a hundredth of the slack something that
  * is legitimate is impossible. */
 static void judge_tightly(const trial *t)
 {
-    static subjects s;
+    subjects *const s = new_subjects();
     made_plan plan;
     fp8moe_judge_options how;
     fp8moe_judge_options_default(&how);
     how.slack_scale = 0.01;
     how.try_axes = false;
-    s.tokens = most_tokens(t);
-    s.count = 0;
+    s->tokens = most_tokens(t);
+    s->count = 0;
     for (int n = 2; n < VARIANTS; n += 16) /* 2 % of silu values a step off */
-        add_subject(t, &s, t->variant[n], (subject){ROLE_LEGITIMATE, n, 0});
-    made_plan_open(&plan, t->model, t->recipe, s.tokens);
-    judge_subjects(&s, &plan, &how);
-    count_elements(&s, &t->results->tight_elements, &t->results->tight_impossible);
+        add_subject(t, s, t->variant[n], (subject){ROLE_LEGITIMATE, n, 0});
+    made_plan_open(&plan, t->model, t->recipe, s->tokens);
+    judge_subjects(s, &plan, &how);
+    count_elements(s, &t->results->tight_elements, &t->results->tight_impossible);
     made_plan_close(&plan);
+    free(s);
 }
 
 static void judge_given(const trial *t, int64_t tokens, bool (*give)(made_plan *), uint64_t seed)
 {
-    static subjects s;
+    subjects *const s = new_subjects();
     made_plan plan;
     made_memory memory = {0};
     fp8moe_judge_options how;
@@ -326,18 +335,19 @@ static void judge_given(const trial *t, int64_t tokens, bool (*give)(made_plan *
     if (give(&plan)) {
         uint16_t *const out = made_take(&memory, tokens * t->row, sizeof *out);
         made_plan_run(&plan, out);
-        s.count = 0;
-        s.tokens = tokens;
-        add_subject(t, &s, out,
+        s->count = 0;
+        s->tokens = tokens;
+        add_subject(t, s, out,
                     (subject){ROLE_LEGITIMATE, (int)seed,
                               fault_distance(t->reference, out, tokens * t->row)});
         memcpy(how.from, plan.from, sizeof how.from);
         plan.config.shuffle_sums = false;
-        judge_subjects(&s, &plan, &how);
-        take_results(t, &s);
+        judge_subjects(s, &plan, &how);
+        take_results(t, s);
     }
     made_plan_close(&plan);
     made_free(&memory);
+    free(s);
 }
 
 static double now(void)
