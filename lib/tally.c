@@ -73,7 +73,7 @@ static void add_elements(tally *t, const row_view *row, const double *got, row_s
         t->classes[class]++;
         if (class == ELEMENT_PADDING || !is_finite(got[h]) || !is_finite(row->centre[h])) continue;
         const double z = got[h] - row->centre[h], v = noise_at(row, h), c = row->centre[h];
-        const double half = (row->high[h] - row->low[h]) / 2;
+        const double up = row->high[h] - c, down = c - row->low[h], reach = up > down ? up : down;
         s->energy += z * z;
         s->expected += v;
         s->spread += (v - row->variance[h]) * (v - row->variance[h]);
@@ -82,7 +82,7 @@ static void add_elements(tally *t, const row_view *row, const double *got, row_s
         s->gain_spread += v * c * c;
         t->column_energy[h] += z * z;
         t->column_expected[h] += v;
-        if (half * half > t->column_widest[h]) t->column_widest[h] = half * half;
+        if (reach * reach > t->column_widest[h]) t->column_widest[h] = reach * reach;
     }
 }
 

@@ -293,8 +293,8 @@ static void a_last_rounding_is_noise_of_its_step(void **unused)
     (void)unused;
     made_rows *const m = make_rows();
     memset(m->variance, 0, sizeof m->variance);
-    memset(m->low, 0, sizeof m->low); /* statistics only: the column's limit takes nothing from */
-    memset(m->high, 0, sizeof m->high);
+    memcpy(m->low, m->centre, sizeof m->low); /* the column's limit takes nothing from them */
+    memcpy(m->high, m->centre, sizeof m->high);
     for (int t = 0; t < ROWS; t++)
         for (int s = 0; s < SOURCES; s++)
             m->sources[t][s].fourth = m->sources[t][s].with_operand = m->sources[t][s].largest =
@@ -443,6 +443,26 @@ static void a_loud_block_is_structured(void **unused)
     }
 }
 
+/* A centre need not lie in the middle: what is possible in one row fails no column. */
+static void an_element_at_its_far_end_fails_no_column(void **unused)
+{
+    (void)unused;
+    static plain_row r;
+    for (int up = 0; up <= 1; up++) {
+        fp8moe_statistic all[FP8MOE_STATISTICS];
+        tally t;
+        const row_view row = make_plain(&r);
+        r.low[5] = r.centre[5] - (up ? 0.1 : 0.5);
+        r.high[5] = r.centre[5] + (up ? 0.5 : 0.1);
+        r.got[5] = up ? r.high[5] : r.low[5];
+        assert_int_equal(tally_open(&t, COLUMNS, NULL), FP8MOE_OK);
+        tally_add(&t, &row, r.got);
+        const int count = tally_statistics(&t, all);
+        assert_false(find(all, count, "column energy")->outside);
+        tally_close(&t);
+    }
+}
+
 /* One flip might move the row and its expert as far: yet noise has no direction. */
 static void a_direction_is_structured(void **unused)
 {
@@ -537,6 +557,7 @@ int main(void)
         cmocka_unit_test(a_last_rounding_is_noise_of_its_step),
         cmocka_unit_test(a_fault_trips_its_statistic),
         cmocka_unit_test(a_loud_block_is_structured),
+        cmocka_unit_test(an_element_at_its_far_end_fails_no_column),
         cmocka_unit_test(a_direction_is_structured),
         cmocka_unit_test(impossible_and_nonfinite_elements_fail_alone),
         cmocka_unit_test(nonfinite_elements_enter_no_sum),

@@ -67,7 +67,7 @@ A tensor of no known name is said to be unused; weights of both ops need --op.
       statistics     energy 0.00184, noise gives at most 0.00258
                      gain 0.000451, noise gives at most 0.00184
                      row energy 0.00185, noise gives at most 0.00254
-                     column energy 0.0043, noise gives at most 0.00552
+                     column energy 0.0043, noise gives at most 0.0067
                      expert 0.000801, noise gives at most 0.00327
       would see      gain errors from -0.1 % and +0.1 %; weakest expert dropped: seen, replaced: seen;
                      gate and up exchanged: seen; one row scale 1 % off: seen

@@ -22,7 +22,7 @@ A made-up layer carries its settings as metadata, so verify needs no option.
       statistics     energy 0.00156, noise gives at most 0.0395
                      gain 9.65e-05, noise gives at most 0.0744
                      row energy 0.00154, noise gives at most 0.0377
-                     column energy 0.0311, noise gives at most 0.198
+                     column energy 0.0311, noise gives at most 0.213
                      expert 0.000754, noise gives at most 0.0289
       would see      gain errors from -0.4 % and +0.1 %; weakest expert dropped: seen, replaced: seen;
                      gate and up exchanged: seen; one row scale 1 % off: seen
