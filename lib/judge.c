@@ -477,6 +477,7 @@ static void fill_judgement(const judge *j, fp8moe_judgement *out)
                               .impossible_row = -1,
                               .impossible_column = -1,
                               .dot_slack = t->dot_slack * j->options->slack_scale,
+                              .worst_case = j->options->worst_case,
                               .silu_slack = t->silu_slack,
                               .silu_slack_rate = t->silu_slack_rate};
 }

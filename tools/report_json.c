@@ -288,6 +288,7 @@ static void emit_judgement(emitter *json, const report_tensor *tensor)
     emit_detection(json, &j->detection);
     emit_object(json, "assumed");
     emit_number(json, "dot_slack", j->dot_slack);
+    emit_boolean(json, "worst_case", j->worst_case);
     emit_integer(json, "silu_slack", j->silu_slack);
     emit_number(json, "silu_slack_rate", j->silu_slack_rate);
     emit_end(json);

@@ -190,6 +190,15 @@ static void add_detection(buffer *out, const report_tensor *tensor)
     buffer_free(&words);
 }
 
+static void add_assumptions(buffer *out, const fp8moe_judgement *j)
+{
+    char slack[40] = "(number of terms)";
+    if (!j->worst_case) snprintf(slack, sizeof slack, "%g", j->dot_slack);
+    buffer_line(out, 4, "assumed",
+                "dots within %s * 2^-24 * sum|a b|, silu within %d step in %.3g %% of its values",
+                slack, j->silu_slack, 100 * j->silu_slack_rate);
+}
+
 static void add_judgement(buffer *out, const report_tensor *tensor)
 {
     const fp8moe_judgement *j = &tensor->judgement;
@@ -221,9 +230,7 @@ static void add_judgement(buffer *out, const report_tensor *tensor)
         buffer_line(out, 4, "repeated",
                     "%d captures of the same input, rel-L2 between them up to %.3g",
                     tensor->repeats, tensor->repeat_spread);
-    buffer_line(out, 4, "assumed",
-                "dots within %g * 2^-24 * sum|a b|, silu within %d step in %.3g %% of its values",
-                j->dot_slack, j->silu_slack, 100 * j->silu_slack_rate);
+    add_assumptions(out, j);
 }
 
 /* What the bar that decided would have failed. */

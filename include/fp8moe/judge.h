@@ -122,6 +122,7 @@ typedef struct fp8moe_judgement {
     fp8moe_flip flip[FP8MOE_FLIPS_KEPT];
     fp8moe_detection detection;
     double dot_slack, silu_slack_rate; /**< assumptions used */
+    bool worst_case;                   /**< the number of terms stood in for dot_slack */
     int silu_slack;
     double median_width; /**< of the hard interval, in units of the row's rms */
 } fp8moe_judgement;

@@ -68,6 +68,15 @@ Auto names the best and lists the others.
   $ validate report.json
   report.json: fp8moe.report/1: valid
 
+What was assumed is printed, also where every order of additions is allowed.
+
+  $ fp8moe verify a.safetensors --worst-case | grep assumed
+      assumed        dots within (number of terms) * 2^-24 * sum|a b|, silu within 1 step in 12.5 % of
+  $ fp8moe verify a.safetensors --worst-case --format json -o report.json; query report.json dumps.0.tensors.0.judgement.assumed
+  {"dot_slack": 16, "worst_case": true, "silu_slack": 1, "silu_slack_rate": 0.125}
+  $ validate report.json
+  report.json: fp8moe.report/1: valid
+
 JSON is the same byte for byte but for `timing`, whatever the threads and the instruction set.
 
   $ fp8moe verify a.safetensors --format json --threads 1 --isa portable | sed '/"timing"/,$d' > one.json
