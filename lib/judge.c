@@ -383,14 +383,14 @@ static void conclude_failure(subject *s)
            out->statistics[0].seen, out->recipe.name);
 }
 
-void judge_beaten(fp8moe_judgement *out, const char *settings)
+void judge_beaten(fp8moe_judgement *out, const char *rival)
 {
     out->kind = FP8MOE_KIND_ROUNDING;
     out->verdict =
         is_settled(&out->recipe) ? FP8MOE_VERDICT_DIFFERENT : FP8MOE_VERDICT_INCONCLUSIVE;
-    REASON("%lld rows differ by no more than noise might, but recipe %s with %s lies nearer: a "
-           "rounding point may have moved",
-           (long long)out->rows_noise, out->recipe.name, settings);
+    REASON("%lld rows differ by no more than noise might, but %s lies nearer: a rounding point may "
+           "have moved",
+           (long long)out->rows_noise, rival);
 }
 
 static void conclude_pass(fp8moe_judgement *out)

@@ -21,6 +21,6 @@ fp8moe_status judge_with_axes(const fp8moe_config *config, const fp8moe_inputs *
 
 /* A judgement that is the same by noise, while the recipe with other settings lies nearer to the
  * dump: a rounding point has moved. */
-void judge_beaten(fp8moe_judgement *out, const char *settings);
+void judge_beaten(fp8moe_judgement *out, const char *rival);
 
 #endif

@@ -70,13 +70,11 @@ static bool is_same_row(const fp8moe_recipe *a, const fp8moe_recipe *b)
 }
 
 /* A rival that the inputs do not fit, or that does without a stage taken from the dump, is none. */
-static fp8moe_status challenge(contest *c, const char *settings, int axis, fp8moe_error *err)
+static fp8moe_status challenge(contest *c, const fp8moe_recipe *recipe, const char *settings,
+                               int axis, fp8moe_error *err)
 {
-    fp8moe_recipe recipe = *c->recipe;
     fp8moe_layer *layer;
-    TRY(fp8moe_recipe_apply(&recipe, settings, err));
-    if (is_same_row(&recipe, c->recipe)) return FP8MOE_OK;
-    fp8moe_status status = apart_layer(&c->apart, &recipe, &layer, err);
+    fp8moe_status status = apart_layer(&c->apart, recipe, &layer, err);
     if (status != FP8MOE_OK) return status == FP8MOE_ERR_NOMEM ? status : FP8MOE_OK;
     status = apart_run(&c->apart, layer, err);
     fp8moe_layer_close(layer);
@@ -84,9 +82,28 @@ static fp8moe_status challenge(contest *c, const char *settings, int axis, fp8mo
         if (!c->apart.open[n] || !(c->apart.distance[n] <= c->best[n])) continue;
         c->best[n] = c->apart.distance[n] / 2;
         c->axis[n] = axis;
-        (void)snprintf(c->rival[n], RIVAL_SIZE, "%s", settings);
+        (void)snprintf(c->rival[n], RIVAL_SIZE, "recipe %s%s%s", recipe->name,
+                       settings ? " with " : "", settings ? settings : "");
     }
     return status;
+}
+
+static fp8moe_status challenge_by_move(contest *c, const char *settings, int axis,
+                                       fp8moe_error *err)
+{
+    fp8moe_recipe recipe = *c->recipe;
+    TRY(fp8moe_recipe_apply(&recipe, settings, err));
+    return is_same_row(&recipe, c->recipe) ? FP8MOE_OK : challenge(c, &recipe, settings, axis, err);
+}
+
+/* Every other recipe for this operation: several rounding points moved at once. */
+static fp8moe_status challenge_by_recipes(contest *c, fp8moe_error *err)
+{
+    const fp8moe_recipe *other;
+    for (size_t i = 0; (other = fp8moe_recipe_at(i)); i++)
+        if (other->op == c->recipe->op && strcmp(other->name, c->recipe->name) != 0)
+            TRY(challenge(c, other, NULL, -1, err));
+    return FP8MOE_OK;
 }
 
 /* What a dump must be beaten by: its distance from the recipe it was judged by. */
@@ -141,10 +158,10 @@ static fp8moe_status run_contest(contest *c, fp8moe_error *err)
     TRY(measure_recipe(c, err));
     TRY(narrow(c, &only, err));
     for (int i = 0; i < FP8MOE_MAX_AXES && c->recipe->axes[i].name; i++)
-        TRY(challenge(c, c->recipe->axes[i].settings, i, err));
+        TRY(challenge_by_move(c, c->recipe->axes[i].settings, i, err));
     for (size_t i = 0; i < sizeof moves / sizeof *moves; i++)
-        if (applies(moves[i], c->recipe)) TRY(challenge(c, moves[i], -1, err));
-    return FP8MOE_OK;
+        if (applies(moves[i], c->recipe)) TRY(challenge_by_move(c, moves[i], -1, err));
+    return challenge_by_recipes(c, err);
 }
 
 /* Those still to be held against rivals that were judged by the recipe of the first of them. */
