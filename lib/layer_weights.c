@@ -247,11 +247,32 @@ bool layer_has_static_scales(const fp8moe_layer *layer)
                                                 : layer->w13_input_scale > 0;
 }
 
+/* A scale that is given is applied in one of two ways, one that is found in the others. */
+static bool is_cast_for(fp8moe_cast cast, bool is_static)
+{
+    const bool applies_given = cast == FP8MOE_CAST_BF16_INVERSE || cast == FP8MOE_CAST_F32_DIVISION;
+    return applies_given == is_static && (is_static || cast != FP8MOE_CAST_NONE);
+}
+
+static fp8moe_status check_casts(const fp8moe_recipe *r, fp8moe_error *err)
+{
+    if (r->input != FP8MOE_INPUT_AS_IS &&
+        !is_cast_for(r->input_cast, r->input == FP8MOE_INPUT_FP8_STATIC))
+        return fail(err, FP8MOE_ERR_USAGE, "recipe %s: its input_cast does not go with its input",
+                    r->name);
+    if (r->intermediate != FP8MOE_INTERMEDIATE_KEPT &&
+        !is_cast_for(r->intermediate_cast, r->intermediate == FP8MOE_INTERMEDIATE_FP8_STATIC))
+        return fail(err, FP8MOE_ERR_USAGE,
+                    "recipe %s: its intermediate_cast does not go with its intermediate", r->name);
+    return FP8MOE_OK;
+}
+
 /* A row against the weights it is asked to multiply. */
 static fp8moe_status check_form(const fp8moe_layer *layer, fp8moe_error *err)
 {
     const fp8moe_recipe *const r = &layer->recipe;
     const bool all_fp8 = !any_matrix(layer, is_not_fp8);
+    TRY(check_casts(r, err));
     if (any_matrix(layer, is_fp8_without_scale))
         return fail(err, FP8MOE_ERR_NOT_FOUND,
                     "an FP8 weight has no scale (tried _scale_inv, _scale): its codes alone are "

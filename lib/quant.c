@@ -17,12 +17,23 @@ double quant_scale(const fp8moe_target *target, fp8moe_precision steps, double a
     return round_to(steps, raised / (double)target->fp8_max);
 }
 
+/* A NaN's sign differs between processors (0 * Inf), its code may not. */
+static uint8_t encode(const fp8moe_target *target, double value)
+{
+    return value != value ? 0x7F : e4m3_encode(target, value);
+}
+
 void quant_codes(const kernels *k, const fp8moe_target *target, fp8moe_precision steps,
                  double factor, const double *x, int64_t n, uint8_t *codes)
 {
-    assert(steps == FP8MOE_ROUND_BF16 || steps == FP8MOE_ROUND_F32);
-    (steps == FP8MOE_ROUND_BF16 ? k->encode_bf16 : k->encode_f32)(codes, x, n, factor,
-                                                                  (double)target->fp8_max);
+    const double largest = (double)target->fp8_max;
+    if (steps == FP8MOE_ROUND_BF16)
+        k->encode_bf16(codes, x, n, factor, largest);
+    else if (steps == FP8MOE_ROUND_F32)
+        k->encode_f32(codes, x, n, factor, largest);
+    else
+        for (int64_t i = 0; i < n; i++)
+            codes[i] = encode(target, round_to(steps, x[i] * factor));
 }
 
 double quant_row(const kernels *k, const fp8moe_target *target, fp8moe_precision steps,
@@ -41,8 +52,6 @@ void quant_static(const kernels *k, const fp8moe_target *target, fp8moe_cast cas
         return;
     }
     assert(cast == FP8MOE_CAST_F32_DIVISION);
-    for (int64_t i = 0; i < n; i++) {
-        const double value = round_f32(x[i] / scale);
-        codes[i] = value != value ? 0x7F : e4m3_encode(target, value);
-    }
+    for (int64_t i = 0; i < n; i++)
+        codes[i] = encode(target, round_f32(x[i] / scale));
 }

@@ -16,7 +16,7 @@ fp8moe_precision quant_steps(const fp8moe_target *target, fp8moe_cast cast, fp8m
 /* The scale of a row whose largest magnitude is `amax`: round(round(amax + 1e-8) / fp8_max). */
 double quant_scale(const fp8moe_target *target, fp8moe_precision steps, double amax);
 
-/* codes[i] = E4M3(round(x[i] * factor)); saturates. Steps are BF16 or F32. */
+/* codes[i] = E4M3(round(x[i] * factor)); saturates. BF16 and F32 steps are the fast ones. */
 void quant_codes(const kernels *k, const fp8moe_target *target, fp8moe_precision steps,
                  double factor, const double *x, int64_t n, uint8_t *codes);
 
