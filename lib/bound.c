@@ -293,8 +293,11 @@ static void find_scales(bound *b, int64_t slot)
         if ((a > c ? a : c) > largest) largest = a > c ? a : c;
     }
     s->count = 0;
+    /* A scale is an f32 at the finest: steps of doubles between would be walked for hours. */
+    const bool fine = r->product == FP8MOE_ROUND_NONE || r->product == FP8MOE_ROUND_F64;
+    const fp8moe_precision walked = fine ? FP8MOE_ROUND_F32 : r->product;
     for (double amax = smallest; amax <= largest && s->count <= MAX_SCALES;
-         amax = interval_step(r->product, amax, 1)) {
+         amax = interval_step(walked, amax, 1)) {
         const double scale = quant_scale(layer->target, steps, amax);
         if (s->count && s->scale[s->count - 1] == scale) continue;
         if (s->count == MAX_SCALES) {

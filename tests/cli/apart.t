@@ -17,3 +17,10 @@ What one recipe computed is never the same as another recipe, but by an open axi
   inconclusive: output cannot be told from recipe stock-hp (evidence: assumed): 6 rows differ by no
   more than noise might, but recipe gather lies nearer: a rounding point may have moved
   
+
+Nothing of a row of one's own makes the search for scales walk doubles one by one.
+
+  $ printf 'recipes:\n  mine: {based_on: stock-eager, with: {product: none}}\nlayers:\n  - files: stock.safetensors\n    recipe: mine\n' > mine.yaml
+  $ fp8moe synth --shape T=1,E=2,K=1,H=128,I=128 --recipe stock --target ocp -o stock.safetensors > /dev/null
+  $ fp8moe verify mine.yaml > out; echo $?
+  1
