@@ -7,12 +7,13 @@ Every output is judged; custom stands for gather, stock for stock, unless an opt
   same: custom is the same as recipe gather (evidence: source): every row is identical
   $ edit_dump c.safetensors d.safetensors copy:custom=stock
   $ fp8moe verify d.safetensors --format json -o report.json
+  [4]
   $ query report.json reason dumps.0.tensors.0.recipe dumps.0.tensors.0.verdict dumps.0.tensors.1.recipe dumps.0.tensors.1.verdict
-  custom is the same as recipe gather (evidence: source): every row is identical
+  stock cannot be told from recipe stock (evidence: inferred) with intermediate kept in bf16 (an open axis): 3 rows differ by no more than noise might, but recipe gather lies nearer: a rounding point may have moved
   gather
   same
   stock
-  same
+  inconclusive
   $ query report.json dumps.0.tensors.0.recipe_source dumps.0.stages.keys
   name
   gather.x_codes gather.x_scale gather.topk_ids gather.topk_weights gather.up_gate gather.activation gather.expert_output gather.output stock.x_codes stock.x_scale stock.topk_ids stock.topk_weights stock.up_gate stock.activation stock.act_codes stock.act_scale stock.expert_output stock.output
