@@ -20,6 +20,7 @@ typedef struct source {
     int reference;                 /* of its row_scales, before the search */
     double *projection;            /* [I] sum over h of residual * effect */
     double *energy;                /* [I] sum over h of effect^2 */
+    double *spread;                /* [I] sum over h of (residual * effect)^2 */
     double *rescaled[NEIGHBOURS];  /* [I] change of the operand under the next scale */
     double scale_gain[NEIGHBOURS]; /* how much smaller the residual's energy becomes by it */
     double *weights, *low;         /* [I] scratch for one weight row */
@@ -33,6 +34,9 @@ typedef struct source {
 /* Elements from which the effect of a flip is estimated, half of them open ones, where the row has
  * more. */
 #define SAMPLES 512
+
+/* Median of the magnitude of a normal deviate. */
+#define MEDIAN_OF_NORMAL 0.6745
 
 /* An element that stands for `share` of its kind. */
 typedef struct sample {
@@ -58,6 +62,12 @@ typedef struct search {
     uint8_t *codes;
     double *activation, *scale, *output, *rows;
 } search;
+
+static int compare_doubles(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
 
 static const fp8moe_layer *layer_of(const search *s)
 {
@@ -94,7 +104,7 @@ static fp8moe_status open_search(search *s, fp8moe_error *err)
     const fp8moe_layer *const layer = layer_of(s);
     const size_t k = (size_t)layer->info.top_k, inter = (size_t)layer->info.intermediate;
     const size_t hidden = (size_t)layer->info.hidden;
-    const size_t row = 4 + NEIGHBOURS; /* arrays of [I] a source has, codes left out */
+    const size_t row = 5 + NEIGHBOURS; /* arrays of [I] a source has, codes left out */
     const size_t doubles = 3 * hidden + k * (inter + 1 + hidden + row * inter + inter / 8 + 1);
     s->arrays = calloc(doubles, sizeof *s->arrays);
     s->sources = calloc(k, sizeof *s->sources);
@@ -110,8 +120,9 @@ static fp8moe_status open_search(search *s, fp8moe_error *err)
     s->output = at, at += k * hidden;
     for (size_t i = 0; i < k; i++) {
         source *const from = &s->sources[i];
-        double **const rows[] = {&from->projection, &from->energy,      &from->weights,
-                                 &from->low,        &from->rescaled[0], &from->rescaled[1]};
+        double **const rows[] = {&from->projection, &from->energy, &from->spread,
+                                 &from->weights,    &from->low,    &from->rescaled[0],
+                                 &from->rescaled[1]};
         for (size_t n = 0; n < row; n++, at += inter)
             *rows[n] = at;
         from->codes = (uint8_t *)at, at += inter / 8 + 1;
@@ -210,6 +221,7 @@ static void project_source(search *s, source *from)
     const int64_t inter = layer_of(s)->info.intermediate;
     memset(from->projection, 0, (size_t)inter * sizeof(double));
     memset(from->energy, 0, (size_t)inter * sizeof(double));
+    memset(from->spread, 0, (size_t)inter * sizeof(double));
     rescale_changes(s, from);
     for (int n = 0; n < s->samples; n++) {
         const int64_t h = s->sample[n].h;
@@ -218,11 +230,12 @@ static void project_source(search *s, source *from)
                      share = s->sample[n].share;
         const double along = share * s->residual[h] * unit, square = share * unit * unit;
         double *const w = from->weights, *const projection = from->projection,
-                      *const energy = from->energy;
+                      *const energy = from->energy, *const spread = from->spread;
         double moved[NEIGHBOURS] = {0};
         for (int64_t i = 0; i < inter; i++) {
             projection[i] += along * w[i];
             energy[i] += square * w[i] * w[i];
+            spread[i] += along * along * w[i] * w[i];
             moved[0] += w[i] * from->rescaled[0][i];
             moved[1] += w[i] * from->rescaled[1][i];
         }
@@ -505,6 +518,86 @@ static fp8moe_status find_move(search *s, double energy, int left, move *best, f
     return FP8MOE_OK;
 }
 
+/* ---- one product beyond its interval ---- */
+
+/* Numbers the down projection may multiply for a product, in units of the scale now. */
+static interval possible_operands(const search *s, int64_t slot, int64_t i)
+{
+    const bound *const b = s->bound;
+    const row_scales *const r = &b->scales[slot];
+    const int64_t at = slot * layer_of(s)->info.intermediate + i;
+    interval hull = {INFINITY, -INFINITY};
+    for (int c = 0; c < r->count; c++) {
+        const double unit = r->count > 1 ? r->scale[c] / r->scale[r->reference] : 1;
+        const double low = bound_operand_at(b, slot, c, b->act_low[at]) * unit,
+                     high = bound_operand_at(b, slot, c, b->act_high[at]) * unit;
+        if (low < hull.low) hull.low = low;
+        if (high > hull.high) hull.high = high;
+    }
+    return hull;
+}
+
+/* How many standard deviations a residual that has nothing to do with a source's products has along
+ * them: 1 where the columns of w2 are independent, more where they share a direction. */
+static double usual_deviation(const source *from, int64_t inter, double *scratch)
+{
+    int64_t count = 0;
+    for (int64_t i = 0; i < inter; i++)
+        if (from->spread[i] > 0)
+            scratch[count++] = fabs(from->projection[i]) / sqrt(from->spread[i]);
+    if (!count) return 1;
+    qsort(scratch, (size_t)count, sizeof *scratch, compare_doubles);
+    const double deviation = scratch[count / 2] / MEDIAN_OF_NORMAL;
+    return deviation > 1 ? deviation : 1;
+}
+
+/* The product that gains most if it may take any value. */
+static const source *find_loudest(const search *s, int64_t *index)
+{
+    const source *loudest = NULL;
+    double most = 0;
+    for (int n = 0; n < s->count; n++) {
+        const source *const from = &s->sources[n];
+        for (int64_t i = 0; i < layer_of(s)->info.intermediate; i++) {
+            const double gained = from->energy[i] > 0
+                                      ? from->projection[i] * from->projection[i] / from->energy[i]
+                                      : 0;
+            if (!(gained > most)) continue;
+            most = gained;
+            loudest = from;
+            *index = i;
+        }
+    }
+    return loudest;
+}
+
+static void find_lone_product(search *s, lone_product *out)
+{
+    const bound *const b = s->bound;
+    const chunk *const c = &b->block->engine.chunk;
+    const int64_t inter = layer_of(s)->info.intermediate;
+    int64_t i = 0;
+    project(s);
+    const source *const from = find_loudest(s, &i);
+    if (!from) return;
+    const interval possible = possible_operands(s, from->slot, i);
+    const double needed = bound_operand(b, from->slot, c->activation[from->slot * inter + i]) +
+                          from->projection[i] / from->energy[i];
+    const double beyond = needed > possible.high ? needed - possible.high : possible.low - needed;
+    const double unit =
+        layer_of(s)->recipe.intermediate == FP8MOE_INTERMEDIATE_KEPT ? 1 : c->act_scale[from->slot];
+    const double deviation =
+        sqrt(from->spread[i]) / from->energy[i] * usual_deviation(from, inter, from->weights);
+    *out = (lone_product){.sigmas = beyond > 0 ? beyond / deviation : 0,
+                          .token = c->first + s->token,
+                          .slot = from->slot % layer_of(s)->info.top_k,
+                          .index = i,
+                          .expert = c->local[from->slot],
+                          .needed = needed * unit,
+                          .low = possible.low * unit,
+                          .high = possible.high * unit};
+}
+
 static fp8moe_status run_search(search *s, int limit, explanation *out, fp8moe_error *err)
 {
     double energy = find_residual(s);
@@ -518,7 +611,9 @@ static fp8moe_status run_search(search *s, int limit, explanation *out, fp8moe_e
         energy = now;
     }
     out->explained = energy == 0 || all_expected(s);
-    if (!out->explained) out->count = 0;
+    if (out->explained) return FP8MOE_OK;
+    out->count = 0;
+    find_lone_product(s, &out->lone);
     return FP8MOE_OK;
 }
 

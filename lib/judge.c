@@ -17,6 +17,10 @@
 /* Flips beyond the expected number before their count is a finding: a Poisson tail below 1e-6. */
 #define SIGMAS_FLIPS 6.0
 
+/* A residual along one product of a row, in standard deviations beyond its interval, before it is a
+ * finding: of 1e8 products none reaches it by chance, and a few dozen elements are needed to. */
+#define SIGMAS_PRODUCT 8.0
+
 /* One dumped output. */
 typedef struct subject {
     fp8moe_tensor got; /* [T, width] */
@@ -25,6 +29,7 @@ typedef struct subject {
     uint64_t *seen; /* [T] hash of each judged row so far; 0: not judged */
     bool *skip;     /* [tokens of a block] */
     double expected_flips;
+    lone_product lone; /* the one farthest outside */
 } subject;
 
 /* Outputs of one layer share everything that does not depend on them. */
@@ -246,6 +251,7 @@ static fp8moe_status judge_row(judge *j, subject *s, int64_t token, const row_vi
         TRY(explain_row(&j->bound, token, row, j->row, j->options->flips_per_row, &found, err));
     }
     take_flips(s->out, &found);
+    if (found.lone.sigmas > s->lone.sigmas) s->lone = found.lone;
     judge_elements(j, s, row, counts, found.explained);
     return FP8MOE_OK;
 }
@@ -332,6 +338,23 @@ static void add_flip_statistic(subject *s)
                            .outside = (double)out->flips > limit};
 }
 
+static bool has_lone_product(const subject *s)
+{
+    return s->lone.sigmas > SIGMAS_PRODUCT;
+}
+
+static void add_lone_product(subject *s)
+{
+    fp8moe_judgement *const out = s->out;
+    if (!(s->lone.sigmas > 0)) return;
+    out->statistics[out->statistic_count++] = (fp8moe_statistic){.name = "product",
+                                                                 .seen = s->lone.sigmas,
+                                                                 .limit = SIGMAS_PRODUCT,
+                                                                 .token = s->lone.token,
+                                                                 .index = s->lone.index,
+                                                                 .outside = has_lone_product(s)};
+}
+
 static const fp8moe_statistic *first_outside(const fp8moe_judgement *out)
 {
     for (int i = 0; i < out->statistic_count; i++)
@@ -342,7 +365,8 @@ static const fp8moe_statistic *first_outside(const fp8moe_judgement *out)
 static fp8moe_kind kind_of(const subject *s)
 {
     if (s->out->classes.nonfinite) return FP8MOE_KIND_NONFINITE;
-    return tally_is_unstructured(&s->tally) ? FP8MOE_KIND_ROUNDING : FP8MOE_KIND_STRUCTURED;
+    return tally_is_unstructured(&s->tally) && !has_lone_product(s) ? FP8MOE_KIND_ROUNDING
+                                                                    : FP8MOE_KIND_STRUCTURED;
 }
 
 /* A row that reproduces a capture or a golden file, or is a definition, leaves nothing open. */
@@ -355,9 +379,11 @@ static bool is_settled(const fp8moe_recipe *recipe)
 
 #define REASON(...) (void)snprintf(out->reason, sizeof out->reason, __VA_ARGS__)
 
-static void explain_difference(fp8moe_judgement *out, const fp8moe_statistic *statistic)
+static void explain_difference(const subject *s, const fp8moe_statistic *statistic)
 {
+    fp8moe_judgement *const out = s->out;
     const fp8moe_classes *const c = &out->classes;
+    const lone_product *const p = &s->lone;
     if (c->nonfinite)
         REASON("%lld elements are NaN or Inf on one side only", (long long)c->nonfinite);
     else if (c->impossible)
@@ -365,6 +391,11 @@ static void explain_difference(fp8moe_judgement *out, const fp8moe_statistic *st
                "%lld column %lld",
                (long long)c->impossible, out->recipe.name, (long long)out->impossible_row,
                (long long)out->impossible_column);
+    else if (has_lone_product(s))
+        REASON("every element is possible, but row %lld needs product[%lld] of slot %lld (local "
+               "expert %lld) to be %.4g, and the recipe gives %.4g to %.4g",
+               (long long)p->token, (long long)p->index, (long long)p->slot, (long long)p->expert,
+               p->needed, p->low, p->high);
     else if (statistic)
         REASON("every element is possible, but %s is %.3g where noise gives at most %.3g",
                statistic->name, statistic->seen, statistic->limit);
@@ -375,7 +406,7 @@ static void conclude_failure(subject *s)
     fp8moe_judgement *const out = s->out;
     out->kind = kind_of(s);
     out->verdict = FP8MOE_VERDICT_DIFFERENT;
-    explain_difference(out, first_outside(out));
+    explain_difference(s, first_outside(out));
     if (out->kind != FP8MOE_KIND_ROUNDING || is_settled(&out->recipe)) return;
     out->verdict = FP8MOE_VERDICT_INCONCLUSIVE;
     REASON("the difference is of rounding kind (unstructured, rel-L2 %.2g) and recipe %s is not "
@@ -424,6 +455,7 @@ static void conclude(subject *s)
     conclude_classes(s);
     out->statistic_count = tally_statistics(&s->tally, out->statistics);
     add_flip_statistic(s);
+    add_lone_product(s);
     const fp8moe_classes *const c = &out->classes;
     if (tally_fails(&s->tally) || first_outside(out))
         conclude_failure(s);

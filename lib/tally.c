@@ -190,7 +190,7 @@ int tally_statistics(const tally *t, fp8moe_statistic out[FP8MOE_STATISTICS])
 
 bool tally_fails(const tally *t)
 {
-    fp8moe_statistic all[FP8MOE_STATISTICS];
+    fp8moe_statistic all[FP8MOE_STATISTICS] = {{0}};
     if (t->classes[ELEMENT_IMPOSSIBLE] || t->classes[ELEMENT_NONFINITE]) return true;
     const int count = tally_statistics(t, all);
     for (int i = 0; i < count; i++)
@@ -225,7 +225,7 @@ static bool has_loud_block(const tally *t)
  * like the noise they resemble, only larger: limits grow with the energy seen. */
 bool tally_is_unstructured(const tally *t)
 {
-    fp8moe_statistic all[FP8MOE_STATISTICS];
+    fp8moe_statistic all[FP8MOE_STATISTICS] = {{0}};
     const int count = tally_statistics(t, all);
     if (t->classes[ELEMENT_NONFINITE] || !count || all[0].seen > 0.05) return false;
     const double larger = all[0].seen > all[0].limit ? all[0].seen / all[0].limit : 1;

@@ -257,6 +257,12 @@ static void w2_blocks_transposed(golden *g)
     swap(&scale[5], &scale[6], sizeof *scale);
 }
 
+static void one_sign_flipped(golden *g)
+{
+    uint8_t *const codes = own(g, &g->inputs.w13_weight);
+    codes[3 * g->hidden + 7] ^= 0x80;
+}
+
 static void scale_by(golden *g, fp8moe_tensor *t, float factor, int64_t skip)
 {
     float *const scale = own(g, t);
@@ -352,6 +358,7 @@ static const fault_row fp8_faults[] = {
     {"top-7 instead of top-8", NULL, NULL, true, false},
     {"GELU instead of SiLU", NULL, NULL, false, true},
     {"one column zeroed", NULL, column_zeroed, false, false},
+    {"one weight's sign flipped", one_sign_flipped, NULL, false, false},
     {"2 % on 3/4 of the w13 blocks", most_w13_blocks_2_percent_off, NULL, false, false},
     {"all zeros", NULL, all_zero, false, false},
     {"doubled", NULL, doubled, false, false},

@@ -69,13 +69,16 @@ typedef struct fp8moe_flip {
 
 /** One tested statistic: what was seen, what the model allows. */
 typedef struct fp8moe_statistic {
-    const char *name;     /**< "energy", "gain", "row energy", "column energy", "expert", "flips" */
+    const char *name;     /**< "energy", "gain", "row energy", "column energy", "expert", "flips",
+                             "product" (one product of a row beyond its interval, in standard
+                             deviations) */
     double seen, limit;   /**< outside when seen > limit (both at least 0) */
-    int64_t token, index; /**< where the worst is: row, column or slot; -1 where it has no place */
+    int64_t token, index; /**< where the worst is: row, and column, slot or product; -1 where it has
+                             no place */
     bool outside;
 } fp8moe_statistic;
 
-#define FP8MOE_STATISTICS 6
+#define FP8MOE_STATISTICS 7
 #define FP8MOE_FLIPS_KEPT 64
 
 /** A fault planted into the reference and handed to the same test. */
