@@ -397,6 +397,7 @@ static void add_scale_noise(bound *b, int64_t slot, int candidate)
         energy += change * change;
         along += change * a;
     }
+    n->expected_flips += rate;
     n->variance += rate * energy;
     n->fourth += rate * energy * energy;
     n->with_operand += rate * along * along;

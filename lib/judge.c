@@ -14,9 +14,6 @@
  * boundary. */
 #define EXPECTED_SLACK 1.0
 
-/* Flips beyond the expected number before their count is a finding: a Poisson tail below 1e-6. */
-#define SIGMAS_FLIPS 6.0
-
 /* A residual along one product of a row, in standard deviations beyond its interval, before it is a
  * finding: of 1e8 products none reaches it by chance, and a few dozen elements are needed to. */
 #define SIGMAS_PRODUCT 8.0
@@ -327,8 +324,8 @@ static void conclude_classes(subject *s)
 static void add_flip_statistic(subject *s)
 {
     fp8moe_judgement *const out = s->out;
-    const double limit = s->expected_flips + SIGMAS_FLIPS * sqrt(s->expected_flips) + SIGMAS_FLIPS;
     if (!out->flips) return;
+    const double limit = tally_flips_allowed(s->expected_flips);
     out->statistics[out->statistic_count++] =
         (fp8moe_statistic){.name = "flips",
                            .seen = (double)out->flips,
@@ -370,11 +367,10 @@ static fp8moe_kind kind_of(const subject *s)
 }
 
 /* A row that reproduces a capture or a golden file, or is a definition, leaves nothing open. */
-static bool is_settled(const fp8moe_recipe *recipe)
+static bool is_settled(const fp8moe_judgement *out)
 {
-    return recipe->evidence == FP8MOE_EVIDENCE_MEASURED ||
-           recipe->evidence == FP8MOE_EVIDENCE_FIXTURE ||
-           recipe->evidence == FP8MOE_EVIDENCE_DEFINITION;
+    return out->evidence == FP8MOE_EVIDENCE_MEASURED || out->evidence == FP8MOE_EVIDENCE_FIXTURE ||
+           out->evidence == FP8MOE_EVIDENCE_DEFINITION;
 }
 
 #define REASON(...) (void)snprintf(out->reason, sizeof out->reason, __VA_ARGS__)
@@ -407,7 +403,7 @@ static void conclude_failure(subject *s)
     out->kind = kind_of(s);
     out->verdict = FP8MOE_VERDICT_DIFFERENT;
     explain_difference(s, first_outside(out));
-    if (out->kind != FP8MOE_KIND_ROUNDING || is_settled(&out->recipe)) return;
+    if (out->kind != FP8MOE_KIND_ROUNDING || is_settled(out)) return;
     out->verdict = FP8MOE_VERDICT_INCONCLUSIVE;
     REASON("the difference is of rounding kind (unstructured, rel-L2 %.2g) and recipe %s is not "
            "measured on this device",
@@ -417,8 +413,7 @@ static void conclude_failure(subject *s)
 void judge_beaten(fp8moe_judgement *out, const char *rival)
 {
     out->kind = FP8MOE_KIND_ROUNDING;
-    out->verdict =
-        is_settled(&out->recipe) ? FP8MOE_VERDICT_DIFFERENT : FP8MOE_VERDICT_INCONCLUSIVE;
+    out->verdict = is_settled(out) ? FP8MOE_VERDICT_DIFFERENT : FP8MOE_VERDICT_INCONCLUSIVE;
     REASON("%lld rows differ by no more than noise might, but %s lies nearer: a rounding point may "
            "have moved",
            (long long)out->rows_noise, rival);
@@ -506,6 +501,7 @@ static void fill_judgement(const judge *j, fp8moe_judgement *out)
 {
     const fp8moe_target *const t = j->layer->target;
     *out = (fp8moe_judgement){.recipe = j->layer->recipe,
+                              .evidence = fp8moe_recipe_evidence(&j->layer->recipe, t),
                               .impossible_row = -1,
                               .impossible_column = -1,
                               .dot_slack = t->dot_slack * j->options->slack_scale,

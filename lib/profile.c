@@ -254,6 +254,7 @@ static const fp8moe_recipe recipes[] = {
      .pairs = FP8MOE_PAIRS_ROUTED,
      .ids = FP8MOE_IDS_OFFSET,
      .evidence = FP8MOE_EVIDENCE_MEASURED,
+     .measured_on = "gaudi2",
      .evidence_text = "a Gaudi2 capture of the static op",
      .axes = {{"scales one after the other", "scale=sequential"}}},
     {.name = "exact",
@@ -288,6 +289,7 @@ static const fp8moe_recipe recipes[] = {
      .scale = FP8MOE_SCALE_BF16,
      .up_gate = FP8MOE_ROUND_BF16,
      .evidence = FP8MOE_EVIDENCE_MEASURED,
+     .measured_on = "gaudi2",
      .evidence_text = "two Gaudi captures, all 40 outputs of each"},
     {.name = "dynamic-linear",
      .op = FP8MOE_OP_LINEAR,
@@ -468,6 +470,21 @@ fp8moe_status fp8moe_recipe_apply(fp8moe_recipe *recipe, const char *settings, f
         at += length;
     }
     return FP8MOE_OK;
+}
+
+static bool has_arithmetic_of(const fp8moe_target *a, const fp8moe_target *b)
+{
+    return a->fp8_max == b->fp8_max && a->nan_code_first == b->nan_code_first &&
+           a->scale_in_input_dtype == b->scale_in_input_dtype &&
+           a->loader_halves == b->loader_halves;
+}
+
+fp8moe_evidence fp8moe_recipe_evidence(const fp8moe_recipe *recipe, const fp8moe_target *target)
+{
+    const bool elsewhere = recipe->evidence == FP8MOE_EVIDENCE_MEASURED && target &&
+                           recipe->measured_on &&
+                           !has_arithmetic_of(target, fp8moe_target_find(recipe->measured_on));
+    return elsewhere ? FP8MOE_EVIDENCE_INFERRED : recipe->evidence;
 }
 
 const char *fp8moe_evidence_name(fp8moe_evidence evidence)

@@ -12,6 +12,9 @@
  * is tested, none of it may be called different. */
 #define SIGMAS 6.0
 
+/* Chance that legitimate flips exceed their limit. */
+#define FLIPS_CHANCE 1e-6
+
 fp8moe_status tally_open(tally *t, int64_t width, fp8moe_error *err)
 {
     *t = (tally){
@@ -186,6 +189,35 @@ int tally_statistics(const tally *t, fp8moe_statistic out[FP8MOE_STATISTICS])
     out[count++] = statistic("column energy", worst_column(t));
     if (t->expert.token >= 0) out[count++] = statistic("expert", t->expert);
     return count;
+}
+
+/* Sum of a Poisson distribution's terms from `count` upwards, in units of the term at `count`. */
+static double upper_tail(double mean, double count)
+{
+    double term = 1, sum = 1;
+    for (double k = count + 1; term > 1e-20 * sum; k++) {
+        term *= mean / k;
+        sum += term;
+    }
+    return sum;
+}
+
+double tally_flips_allowed(double expected)
+{
+    const double mode = (double)(int64_t)expected;
+    double below = 0, term = 1;
+    for (double k = mode; k > 0 && term > 1e-20; k--) {
+        term *= k / expected;
+        below += term;
+    }
+    const double all = below + upper_tail(expected, mode);
+    double count = mode;
+    term = 1;
+    while (term * upper_tail(expected, count) > FLIPS_CHANCE * all) {
+        count++;
+        term *= expected / count;
+    }
+    return count - 1;
 }
 
 bool tally_fails(const tally *t)

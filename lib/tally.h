@@ -64,6 +64,10 @@ void tally_add(tally *t, const row_view *row, const double *got);
 /* The statistics, in a fixed order; returns how many. `outside` where one exceeds its limit. */
 int tally_statistics(const tally *t, fp8moe_statistic out[FP8MOE_STATISTICS]);
 
+/* The most flips that near-ties give by chance but once in a million times, if they are independent
+ * and their probabilities add to `expected`: a binomial count is narrower than this Poisson one. */
+double tally_flips_allowed(double expected);
+
 /* Whether this alone makes a row set different: impossible or non-finite elements, or a statistic
  * outside. */
 bool tally_fails(const tally *t);

@@ -426,6 +426,25 @@ static void evidence_and_weight_stages_have_names(void **state)
     assert_int_equal(fp8moe_stage_of_weights_find("Loaded"), FP8MOE_WEIGHTS_UNKNOWN);
 }
 
+/* The captures are of Gaudi2; elsewhere the row is carried over, also under a name of one's own. */
+static void what_is_measured_is_so_on_its_device(void **state)
+{
+    (void)state;
+    fp8moe_target mine = *fp8moe_target_find("gaudi2");
+    mine.name = "mine";
+    mine.silu_slack = 2;
+    const fp8moe_recipe *recipe;
+    for (size_t i = 0; (recipe = fp8moe_recipe_at(i)); i++) {
+        const bool measured = recipe->evidence == FP8MOE_EVIDENCE_MEASURED;
+        assert_true(measured == !!recipe->measured_on);
+        const fp8moe_evidence elsewhere = measured ? FP8MOE_EVIDENCE_INFERRED : recipe->evidence;
+        assert_int_equal(fp8moe_recipe_evidence(recipe, NULL), recipe->evidence);
+        assert_int_equal(fp8moe_recipe_evidence(recipe, &mine), recipe->evidence);
+        assert_int_equal(fp8moe_recipe_evidence(recipe, fp8moe_target_find("gaudi3")), elsewhere);
+        assert_int_equal(fp8moe_recipe_evidence(recipe, fp8moe_target_find("ocp")), elsewhere);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -438,6 +457,7 @@ int main(void)
         cmocka_unit_test(settings_that_are_none_are_refused),
         cmocka_unit_test(a_value_that_is_no_enum_has_no_name),
         cmocka_unit_test(evidence_and_weight_stages_have_names),
+        cmocka_unit_test(what_is_measured_is_so_on_its_device),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -548,6 +548,25 @@ static void padding_has_no_statistics(void **unused)
     tally_close(&t);
 }
 
+typedef struct flips_row {
+    double expected, allowed;
+} flips_row;
+
+/* Smallest n with P(more than n) at most 1e-6 under a Poisson distribution, from its definition. */
+static const flips_row flips_rows[] = {
+    {0, 0}, {1e-9, 0}, {1e-3, 1}, {0.1, 4},   {0.5, 7},
+    {1, 9}, {3.7, 16}, {10, 28},  {100, 151}, {1000, 1154},
+};
+
+static void flips_have_a_limit(void **unused)
+{
+    (void)unused;
+    for (size_t i = 0; i < COUNT(flips_rows); i++)
+        if (tally_flips_allowed(flips_rows[i].expected) != flips_rows[i].allowed)
+            fail_msg("%g: %g, not %g", flips_rows[i].expected,
+                     tally_flips_allowed(flips_rows[i].expected), flips_rows[i].allowed);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -562,6 +581,7 @@ int main(void)
         cmocka_unit_test(impossible_and_nonfinite_elements_fail_alone),
         cmocka_unit_test(nonfinite_elements_enter_no_sum),
         cmocka_unit_test(padding_has_no_statistics),
+        cmocka_unit_test(flips_have_a_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

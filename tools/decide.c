@@ -20,7 +20,7 @@ static char *counterpart(const report_tensor *tensor)
 {
     if (!tensor->recipe) return cli_copy("the reference");
     return cli_text("recipe %s (evidence: %s)", tensor->recipe->name,
-                    fp8moe_evidence_name(tensor->recipe->evidence));
+                    fp8moe_evidence_name(tensor->evidence));
 }
 
 /* The first rule of the verdict that a comparison breaks. */

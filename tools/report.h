@@ -43,6 +43,7 @@ typedef struct report_tensor {
     char *name;
     fp8moe_tensor form;          /* dtype and shape of what was dumped, without data */
     const fp8moe_recipe *recipe; /* NULL in compare */
+    fp8moe_evidence evidence;    /* of that row on the dump's target */
     recipe_source source;
     verdict verdict;
     char *reason;

@@ -174,7 +174,7 @@ static void emit_recipe_of(emitter *json, const report_tensor *tensor)
     const fp8moe_recipe *recipe = tensor->recipe;
     emit_text(json, "recipe", recipe ? recipe->name : NULL);
     emit_text(json, "recipe_source", recipe_source_name(tensor->source));
-    emit_text(json, "evidence", recipe ? fp8moe_evidence_name(recipe->evidence) : NULL);
+    emit_text(json, "evidence", recipe ? fp8moe_evidence_name(tensor->evidence) : NULL);
     emit_text(json, "evidence_text", recipe ? recipe->evidence_text : NULL);
     emit_array(json, "open_axes");
     for (size_t i = 0; recipe && i < FP8MOE_MAX_AXES && recipe->axes[i].name; i++)

@@ -32,8 +32,7 @@ static void add_judgement(const rank_row *row, buffer *out)
     if (row->recipe)
         buffer_line(out, 2, "", "judged: %s, recipe %s (evidence: %s)%s%s", //
                     fp8moe_verdict_name(j->verdict), row->recipe->name,
-                    fp8moe_evidence_name(row->recipe->evidence), j->axis[0] ? " with " : "",
-                    j->axis);
+                    fp8moe_evidence_name(j->evidence), j->axis[0] ? " with " : "", j->axis);
     else if (row->unjudged)
         buffer_line(out, 2, "", "not judged: %s", row->unjudged);
 }
@@ -117,7 +116,7 @@ static void emit_judgement(emitter *json, const rank_row *row)
     }
     emit_object(json, "judged");
     emit_text(json, "recipe", row->recipe->name);
-    emit_text(json, "evidence", fp8moe_evidence_name(row->recipe->evidence));
+    emit_text(json, "evidence", fp8moe_evidence_name(row->judgement.evidence));
     emit_text(json, "verdict", fp8moe_verdict_name(row->judgement.verdict));
     emit_text(json, "reason", row->judgement.reason);
     emit_text(json, "axis", row->judgement.axis[0] ? row->judgement.axis : NULL);

@@ -104,7 +104,7 @@ static void add_recipe(buffer *out, const report_tensor *tensor)
 {
     if (!tensor->recipe) return;
     buffer_line(out, 4, "recipe", "%s, chosen by %s; evidence: %s, %s", tensor->recipe->name,
-                recipe_source_name(tensor->source), fp8moe_evidence_name(tensor->recipe->evidence),
+                recipe_source_name(tensor->source), fp8moe_evidence_name(tensor->evidence),
                 tensor->recipe->evidence_text);
     add_open_axes(out, tensor->recipe);
     for (size_t i = 0; i < tensor->candidate_count; i++) {

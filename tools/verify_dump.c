@@ -341,6 +341,8 @@ static fp8moe_status finish_output(verify_job *job, judged_output *output, fp8mo
     report_tensor *tensor = report_add_tensor(
         job->report, fp8moe_dump_name(job->subject.dump, output->output->index), dumped);
     tensor->recipe = output->found.recipe;
+    tensor->evidence = fp8moe_recipe_evidence(
+        tensor->recipe, catalog_target(job->subject.settings.value[SETTING_TARGET].text));
     tensor->source = output->source;
     tensor->policy = policies_of(&job->how->policies, tensor->name);
     tensor->comparison = output->found.comparison;

@@ -109,9 +109,10 @@ FP8MOE_API void fp8moe_judge_options_default(fp8moe_judge_options *options);
 typedef struct fp8moe_judgement {
     fp8moe_verdict verdict;
     fp8moe_kind kind;
-    char reason[256];     /**< one sentence */
-    fp8moe_recipe recipe; /**< the row it was judged by, axis applied */
-    char axis[128];       /**< names of the open axes used, "" for none */
+    char reason[256];         /**< one sentence */
+    fp8moe_recipe recipe;     /**< the row it was judged by, axis applied */
+    fp8moe_evidence evidence; /**< of that row on this target */
+    char axis[128];           /**< names of the open axes used, "" for none */
     fp8moe_classes classes;
     int64_t rows, rows_identical, rows_explained, rows_noise,
         rows_equal; /**< rows_equal: equal to an earlier row, counted once */

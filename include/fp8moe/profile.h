@@ -187,6 +187,7 @@ typedef struct fp8moe_recipe {
     fp8moe_ids_form ids;
     fp8moe_evidence evidence;
     const char *evidence_text;
+    const char *measured_on;           /**< target of the capture, for MEASURED; else NULL */
     fp8moe_axis axes[FP8MOE_MAX_AXES]; /**< ends at the first with name NULL */
 } fp8moe_recipe;
 
@@ -212,6 +213,11 @@ FP8MOE_API fp8moe_status fp8moe_recipe_set(fp8moe_recipe *recipe, const char *co
 /** Set several columns: "column=value column=value ...". @return as fp8moe_recipe_set() */
 FP8MOE_API fp8moe_status fp8moe_recipe_apply(fp8moe_recipe *recipe, const char *settings,
                                              fp8moe_error *err);
+
+/** What is known of a row on a target (NULL: none in particular): a row measured on one device is
+ *  inferred on another, that is one with other arithmetic. */
+FP8MOE_API fp8moe_evidence fp8moe_recipe_evidence(const fp8moe_recipe *recipe,
+                                                  const fp8moe_target *target);
 
 /** "measured", "inferred" ... */
 FP8MOE_API const char *fp8moe_evidence_name(fp8moe_evidence evidence);
