@@ -139,10 +139,23 @@ void detect_row(detector *d, bound *b, int64_t token, const row_view *row)
     plant_swap(d, b, token, row);
 }
 
+/* A gain counts as visible where a statistic tells, or this many elements are impossible, or half
+ * of a small output: of one or two, another rounding on the way would leave none. */
+#define SURELY 8
+
+static bool is_seen(const tally *t)
+{
+    int64_t judged = 0;
+    for (int c = ELEMENT_IDENTICAL; c < ELEMENT_CLASSES; c++)
+        judged += t->classes[c];
+    const int64_t impossible = t->classes[ELEMENT_IMPOSSIBLE];
+    return tally_is_outside(t) || impossible >= SURELY || (impossible && 2 * impossible >= judged);
+}
+
 static double smallest_gain(const detector *d, int first)
 {
     for (int g = 0; g < DETECT_GAINS; g++)
-        if (tally_fails(&d->plant[first + g])) return gains[g];
+        if (is_seen(&d->plant[first + g])) return gains[g];
     return INFINITY;
 }
 

@@ -16,7 +16,7 @@
 
 /* A residual along one product of a row, in standard deviations beyond its interval, before it is a
  * finding: of 1e8 products none reaches it by chance, and a few dozen elements are needed to. */
-#define SIGMAS_PRODUCT 8.0
+#define SIGMAS_PRODUCT 7.0
 
 /* One dumped output. */
 typedef struct subject {

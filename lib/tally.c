@@ -74,6 +74,7 @@ static void add_elements(tally *t, const row_view *row, const double *got, row_s
     for (int64_t h = 0; h < row->width; h++) {
         const element_class class = tally_element(row, h, got[h]);
         t->classes[class]++;
+        t->leaked += class == ELEMENT_IMPOSSIBLE && row->low[h] == 0 && row->high[h] == 0;
         if (class == ELEMENT_PADDING || !is_finite(got[h]) || !is_finite(row->centre[h])) continue;
         const double z = got[h] - row->centre[h], v = noise_at(row, h), c = row->centre[h];
         const double up = row->high[h] - c, down = c - row->low[h], reach = up > down ? up : down;
@@ -220,14 +221,18 @@ double tally_flips_allowed(double expected)
     return count - 1;
 }
 
-bool tally_fails(const tally *t)
+bool tally_is_outside(const tally *t)
 {
     fp8moe_statistic all[FP8MOE_STATISTICS] = {{0}};
-    if (t->classes[ELEMENT_IMPOSSIBLE] || t->classes[ELEMENT_NONFINITE]) return true;
     const int count = tally_statistics(t, all);
     for (int i = 0; i < count; i++)
         if (all[i].outside) return true;
     return false;
+}
+
+bool tally_fails(const tally *t)
+{
+    return t->classes[ELEMENT_IMPOSSIBLE] || t->classes[ELEMENT_NONFINITE] || tally_is_outside(t);
 }
 
 /* Columns of a block of scales, and how much more than its part of the energy one may hold. */
@@ -259,7 +264,7 @@ bool tally_is_unstructured(const tally *t)
 {
     fp8moe_statistic all[FP8MOE_STATISTICS] = {{0}};
     const int count = tally_statistics(t, all);
-    if (t->classes[ELEMENT_NONFINITE] || !count || all[0].seen > 0.05) return false;
+    if (t->classes[ELEMENT_NONFINITE] || t->leaked || !count || all[0].seen > 0.05) return false;
     const double larger = all[0].seen > all[0].limit ? all[0].seen / all[0].limit : 1;
     for (int i = 1; i < count; i++)
         if (all[i].seen > larger * all[i].limit) return false;

@@ -45,6 +45,7 @@ typedef struct tally_extreme {
 typedef struct tally {
     int64_t width, rows;
     int64_t classes[ELEMENT_CLASSES];
+    int64_t leaked; /* impossible ones where only zero can be */
     double energy, expected_energy, energy_variance,
         largest_flip; /* sums of squares of got - centre */
     double signal;    /* sum of centre^2 */
@@ -67,6 +68,9 @@ int tally_statistics(const tally *t, fp8moe_statistic out[FP8MOE_STATISTICS]);
 /* The most flips that near-ties give by chance but once in a million times, if they are independent
  * and their probabilities add to `expected`: a binomial count is narrower than this Poisson one. */
 double tally_flips_allowed(double expected);
+
+/* Whether a statistic is outside. */
+bool tally_is_outside(const tally *t);
 
 /* Whether this alone makes a row set different: impossible or non-finite elements, or a statistic
  * outside. */

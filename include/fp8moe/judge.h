@@ -83,8 +83,8 @@ typedef struct fp8moe_statistic {
 
 /** A fault planted into the reference and handed to the same test. */
 typedef struct fp8moe_detection {
-    double gain_down, gain_up; /**< smallest uniform gain errors that fail, e.g. 0.004; infinity
-                                  where none does */
+    double gain_down, gain_up; /**< smallest uniform gain errors that are not "same", e.g. 0.004,
+                                  of the sum before its last rounding; infinity where none is */
     bool dropped_expert;       /**< the weakest routed expert of each token left out */
     bool swapped_gate_up;      /**< estimated from the tokens of the first block */
     bool wrong_expert; /**< the weakest routed expert's output replaced by another routed one's */

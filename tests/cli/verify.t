@@ -24,7 +24,7 @@ A made-up layer carries its settings as metadata, so verify needs no option.
                      row energy 0.00154, noise gives at most 0.0377
                      column energy 0.0311, noise gives at most 0.213
                      expert 0.000754, noise gives at most 0.0289
-      would see      gain errors from -0.4 % and +0.1 %; weakest expert dropped: seen, replaced: seen;
+      would see      gain errors from -1 % and +1 %; weakest expert dropped: seen, replaced: seen;
                      gate and up exchanged: seen; one row scale 1 % off: seen
       assumed        dots within 16 * 2^-24 * sum|a b|, silu within 1 step in 12.5 % of its values
       identical      600 of 600 elements (100.0000 %); 0 differ, 0 far; 0 are zero on both sides
