@@ -6,12 +6,21 @@
 #include "parallel.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define FP8_MAX 448.0
 
 /* Upstream's bars; both are exceeded strictly. */
 #define UPSTREAM_ULP_BAR 2.0
 #define UPSTREAM_RELATIVE_BAR 0.05
+
+/* Bars of other tools: verdict.md section 8. */
+#define CLOSE_ATOL 1e-3
+#define CLOSE_RTOL 1e-3
+#define CALC_DIFF_BAR 1e-3
+#define HIT_ATOL 0.1
+#define HIT_RTOL 0.2
+#define HIT_SHARE 0.85
 
 /* ---- one pair ---- */
 
@@ -96,7 +105,8 @@ typedef struct part {
     fp8moe_comparison found;
     double worst_share[FP8MOE_WORST_COUNT];
     double amax;
-    int64_t within, tiny;
+    int64_t within, tiny, nan_same;
+    int64_t not_close, missed; /* finite pairs outside the tolerances of two bars */
     int64_t fp8[FP8_DISTANCES], bf16[BF16_DISTANCES];
     double expected[CHUNK], got[CHUNK];
 } part;
@@ -175,6 +185,8 @@ static void add_different(const place *at, int64_t column, double expected, doub
     p->fp8[pair.fp8_distance]++;
     p->bf16[pair.bf16_distance]++;
     p->within += off <= at->options->atol + at->options->rtol * fabs(expected);
+    p->not_close += off > CLOSE_ATOL + CLOSE_RTOL * fabs(expected);
+    p->missed += off > HIT_ATOL + HIT_RTOL * fabs(expected);
     found->beyond += pair.bf16_distance > 2 && off > 1e-6 * at->amax;
     raise_maximum(&found->max_abs, off);
     if (expected != 0) raise_maximum(&found->max_rel, off / fabs(expected));
@@ -213,6 +225,7 @@ static void add_nonfinite(const place *at, int64_t column, double expected, doub
     if (expected == got || (isnan(expected) && isnan(got))) {
         found->identical++;
         found->nonfinite_same++;
+        at->part->nan_same += isnan(expected);
         return;
     }
     found->nonfinite_differs++;
@@ -408,6 +421,9 @@ static void merge_part(part *into, const part *from)
 {
     merge_found(&into->found, &from->found);
     into->within += from->within;
+    into->not_close += from->not_close;
+    into->missed += from->missed;
+    into->nan_same += from->nan_same;
     into->tiny += from->tiny;
     for (int i = 0; i < FP8_DISTANCES; i++)
         into->fp8[i] += from->fp8[i];
@@ -467,6 +483,22 @@ static double rms_of(double square, int64_t count)
     return count > 0 ? sqrt(square / (double)count) : 0;
 }
 
+/* Both tolerances as torch.isclose has them: equal infinities are close, a NaN is to nothing. */
+static void conclude_bars(const part *p, fp8moe_comparison *c)
+{
+    const int64_t apart = c->nonfinite_differs + p->nan_same, missed = p->missed + apart;
+    const bool finite = !c->nonfinite_differs && !c->nonfinite_same;
+    const fp8moe_bar bars[FP8MOE_BARS] = {
+        {"upstream, 2 FP8 steps", !c->upstream_ulp_exceeds && !c->upstream_relative_exceeds,
+         c->upstream_over},
+        {"assert_close 1e-3, 1e-3", !(p->not_close + apart), p->not_close + apart},
+        {"calc_diff < 1e-3", finite && c->calc_diff < CALC_DIFF_BAR, -1},
+        {"85 % within 0.1 + 0.2 x", (double)(c->count - missed) >= HIT_SHARE * (double)c->count,
+         missed},
+    };
+    memcpy(c->bars, bars, sizeof bars);
+}
+
 static void conclude(part *p, const block_sums *s, fp8moe_comparison *out)
 {
     fp8moe_comparison *const c = &p->found;
@@ -488,6 +520,7 @@ static void conclude(part *p, const block_sums *s, fp8moe_comparison *out)
     c->calc_diff = 1 - 2 * s->eg / (s->ee + s->gg);
     c->upstream_ulp_exceeds = c->upstream_ulp > UPSTREAM_ULP_BAR;
     c->upstream_relative_exceeds = c->upstream_relative > UPSTREAM_RELATIVE_BAR;
+    conclude_bars(p, c);
     *out = *c;
 }
 

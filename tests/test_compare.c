@@ -843,6 +843,70 @@ static void tolerance_is_that_of_the_options(void **state)
     }
 }
 
+/* ---- bars of other tools ---- */
+
+typedef struct bar_row {
+    const char *what;
+    double expected[4], got[4];
+    bool close, calc, hit;
+    int64_t not_close, missed;
+} bar_row;
+
+static const bar_row bar_rows[] = {
+    {"equal", {1, 2, 3, 4}, {1, 2, 3, 4}, true, true, true, 0, 0},
+    {"0.006 of 4, where 0.005 is close", {1, 2, 3, 4}, {1, 2, 3, 4.006}, false, true, true, 1, 0},
+    {"just close", {1, -1, 1, 1}, {1.0019, -1.0019, 1, 1}, true, true, true, 0, 0},
+    {"one of four off by a half", {1, 1, 1, 1}, {1, 1, 1, 1.5}, false, false, false, 1, 1},
+    {"all 5 % too large", {1, 1, 1, 1}, {1.05, 1.05, 1.05, 1.05}, false, false, true, 4, 0},
+    {"from nothing", {0, 0, 0, 0}, {0.0009, 0, 0, 0}, true, false, true, 0, 0},
+    {"nothing at all: 0/0", {0, 0, 0, 0}, {0, 0, 0, 0}, true, false, true, 0, 0},
+    {"NaN on both sides", {NAN, 1, 1, 1}, {NAN, 1, 1, 1}, false, false, false, 1, 1},
+    {"equal infinities", {INFINITY, 1, 1, 1}, {INFINITY, 1, 1, 1}, true, false, true, 0, 0},
+    {"infinity on one side", {1, 1, 1, 1}, {INFINITY, 1, 1, 1}, false, false, false, 1, 1},
+    {"opposite ones", {INFINITY, 1, 1, 1}, {-INFINITY, 1, 1, 1}, false, false, false, 1, 1},
+};
+
+static fp8moe_comparison compare_numbers(const double *expected, const double *got, int64_t count)
+{
+    const int64_t shape[2] = {1, count};
+    const fp8moe_tensor a = fp8moe_tensor_view(expected, FP8MOE_DTYPE_F64, 2, shape),
+                        b = fp8moe_tensor_view(got, FP8MOE_DTYPE_F64, 2, shape);
+    fp8moe_compare_options options;
+    fp8moe_comparison c;
+    fp8moe_compare_options_default(&options);
+    assert_int_equal(fp8moe_compare(&a, &b, &options, &c, NULL), FP8MOE_OK);
+    return c;
+}
+
+static void bars_of_others_are_told(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(bar_rows); i++) {
+        const bar_row *const r = &bar_rows[i];
+        const fp8moe_comparison c = compare_numbers(r->expected, r->got, 4);
+        const fp8moe_bar *const b = c.bars;
+        if (b[1].passes != r->close || b[2].passes != r->calc || b[3].passes != r->hit ||
+            b[1].outside != r->not_close || b[2].outside != -1 || b[3].outside != r->missed)
+            fail_msg("%s: %d %d %d, %d and %d outside", r->what, b[1].passes, b[2].passes,
+                     b[3].passes, (int)b[1].outside, (int)b[3].outside);
+        assert_true(b[0].passes == (!c.upstream_ulp_exceeds && !c.upstream_relative_exceeds));
+        assert_true(b[0].outside == c.upstream_over);
+    }
+}
+
+/* 17 of 20 are 85 %. */
+static void a_hit_ratio_of_85_percent_is_enough(void **state)
+{
+    (void)state;
+    double expected[20], got[20];
+    for (int i = 0; i < 20; i++)
+        expected[i] = got[i] = 1;
+    for (int off = 0; off < 5; off++) {
+        assert_true(compare_numbers(expected, got, 20).bars[3].passes == (off <= 3));
+        got[off * 5 % 20 + off / 4] = -1;
+    }
+}
+
 static void grids_have_names(void **state)
 {
     (void)state;
@@ -874,6 +938,8 @@ int main(void)
         cmocka_unit_test(the_row_grid_follows_the_rows_scale),
         cmocka_unit_test(the_rule_has_three_conditions),
         cmocka_unit_test(tolerance_is_that_of_the_options),
+        cmocka_unit_test(bars_of_others_are_told),
+        cmocka_unit_test(a_hit_ratio_of_85_percent_is_enough),
         cmocka_unit_test(grids_have_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -132,6 +132,22 @@ static void emit_metrics(emitter *json, const fp8moe_comparison *c)
     emit_end_counted(json);
 }
 
+static void emit_bars(emitter *json, const fp8moe_comparison *c)
+{
+    emit_array(json, "bars");
+    for (int i = 0; i < FP8MOE_BARS; i++) {
+        emit_object(json, NULL);
+        emit_text(json, "name", c->bars[i].name);
+        emit_boolean(json, "passes", c->bars[i].passes);
+        if (c->bars[i].outside < 0)
+            emit_text(json, "outside", NULL);
+        else
+            emit_integer(json, "outside", c->bars[i].outside);
+        emit_end(json);
+    }
+    emit_end(json);
+}
+
 static void emit_worst(emitter *json, const fp8moe_comparison *c)
 {
     emit_array(json, "worst");
@@ -332,6 +348,7 @@ static void emit_tensor(emitter *json, const report_tensor *tensor)
     emit_classes(json, c);
     emit_nonfinite(json, c);
     emit_metrics(json, c);
+    emit_bars(json, c);
     emit_worst(json, c);
     emit_candidates(json, tensor);
     emit_end(json);

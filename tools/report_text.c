@@ -77,6 +77,18 @@ static void add_distances(buffer *out, const fp8moe_comparison *c)
         bar_text(c->upstream_relative_exceeds), 100 * c->below_resolution);
 }
 
+static void add_bars(buffer *out, const fp8moe_comparison *c)
+{
+    buffer words = {0};
+    for (int i = 0; i < FP8MOE_BARS; i++) {
+        const fp8moe_bar *const bar = &c->bars[i];
+        buffer_format(&words, "%s%s: %s", i ? "; " : "", bar->name, bar->passes ? "pass" : "fail");
+        if (bar->outside > 0) buffer_format(&words, " (%lld outside)", (long long)bar->outside);
+    }
+    buffer_line(out, 4, "other bars", "%s", words.data);
+    buffer_free(&words);
+}
+
 static void add_worst(buffer *out, const fp8moe_comparison *c)
 {
     if (c->worst_count == 0) return;
@@ -260,6 +272,7 @@ static void add_tensor(buffer *out, const report_tensor *tensor)
     add_nonfinite(out, c);
     add_sight(out, tensor);
     add_distances(out, c);
+    add_bars(out, c);
     add_worst(out, c);
 }
 

@@ -67,6 +67,18 @@ typedef struct fp8moe_distribution {
     double mean, p50, p99, p999, max;
 } fp8moe_distribution;
 
+/** What a bar in common use says of two tensors, whatever the verdict. */
+typedef struct fp8moe_bar {
+    const char *name; /**< static storage */
+    bool passes;
+    int64_t outside; /**< elements that do not keep it; -1 where it is one of the whole */
+} fp8moe_bar;
+
+/** In this order: upstream's (numerics.md 6.3, 7.1); assert_close with atol = rtol = 1e-3, which
+ * no NaN passes; calc_diff below 1e-3, which is NaN and fails where all is zero or something not
+ * finite; 85 % of the elements within 0.1 + 0.2 |ref|, a NaN outside. */
+#define FP8MOE_BARS 4
+
 /** What a comparison found. count = padding + identical + different + nonfinite_differs. A NaN or
  * an infinity enters no maximum, sum or distribution. */
 typedef struct fp8moe_comparison {
@@ -102,6 +114,7 @@ typedef struct fp8moe_comparison {
     bool upstream_relative_exceeds; /**< upstream_relative > 0.05, the f32 as a double; likewise */
     int64_t
         beyond; /**< pairs more than 2 bf16 steps and more than 1e-6 of their row's amax apart */
+    fp8moe_bar bars[FP8MOE_BARS];
     int worst_count;
     fp8moe_worst worst[FP8MOE_WORST_COUNT]; /**< by |got-ref| as a share of the row's amax, the
                                                largest first, of equal ones the earlier place */

@@ -18,6 +18,8 @@ compare holds tensors of two files against each other: exit codes 0, 1, 3 and 4 
       bf16 steps     mean 171, median 3, p99 247, p99.9 31068, largest 31068
       upstream       21.75 FP8-ULP exceeds the bar of 2, 0 relative keeps that of 0.05; 0 % of the
                      elements lie below 2^-10, where that measure sees nothing
+      other bars     upstream, 2 FP8 steps: fail (9 outside); assert_close 1e-3, 1e-3: fail (166
+                     outside); calc_diff < 1e-3: pass; 85 % within 0.1 + 0.2 x: pass
       worst               row   column       expected         dumped   bf16    FP8  codes
                             2       29      -1.609375      -1.640625      4      0  FE FE
                             2       12     -0.1630859     -0.1396484     24      1  E3 E2
@@ -59,10 +61,12 @@ The grid of FP8 steps can be chosen and is named.
   $ fp8moe compare a.safetensors:output b.safetensors --grid unscaled | grep FP8
       FP8 steps      unscaled grid: mean 0.625, median 0, p99 14, p99.9 22, largest 22
       upstream       21.75 FP8-ULP exceeds the bar of 2, 0 relative keeps that of 0.05; 0 % of the
+      other bars     upstream, 2 FP8 steps: fail (9 outside); assert_close 1e-3, 1e-3: fail (166
       worst               row   column       expected         dumped   bf16    FP8  codes
   $ fp8moe compare a.safetensors:output b.safetensors --grid tensor | grep FP8
       FP8 steps      tensor grid: mean 1.31, median 0, p99 15, p99.9 130, largest 130
       upstream       21.75 FP8-ULP exceeds the bar of 2, 0 relative keeps that of 0.05; 0 % of the
+      other bars     upstream, 2 FP8 steps: fail (9 outside); assert_close 1e-3, 1e-3: fail (166
       worst               row   column       expected         dumped   bf16    FP8  codes
 
 A file's own name may hold a colon.
