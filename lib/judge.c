@@ -373,6 +373,17 @@ static bool is_settled(const fp8moe_judgement *out)
            out->evidence == FP8MOE_EVIDENCE_DEFINITION;
 }
 
+/* "1 row differs", "2 rows differ": endings of a noun and of its verb. */
+static const char *of_many(int64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
+static const char *of_one(int64_t count)
+{
+    return count == 1 ? "s" : "";
+}
+
 #define REASON(...) (void)snprintf(out->reason, sizeof out->reason, __VA_ARGS__)
 
 static void explain_difference(const subject *s, const fp8moe_statistic *statistic)
@@ -381,12 +392,14 @@ static void explain_difference(const subject *s, const fp8moe_statistic *statist
     const fp8moe_classes *const c = &out->classes;
     const lone_product *const p = &s->lone;
     if (c->nonfinite)
-        REASON("%lld elements are NaN or Inf on one side only", (long long)c->nonfinite);
+        REASON("%lld element%s %s NaN or Inf on one side only", (long long)c->nonfinite,
+               of_many(c->nonfinite), c->nonfinite == 1 ? "is" : "are");
     else if (c->impossible)
-        REASON("%lld elements lie outside what any rounding of recipe %s gives, the first at token "
-               "%lld column %lld",
-               (long long)c->impossible, out->recipe.name, (long long)out->impossible_row,
-               (long long)out->impossible_column);
+        REASON(
+            "%lld element%s lie%s outside what any rounding of recipe %s gives, the first at token "
+            "%lld column %lld",
+            (long long)c->impossible, of_many(c->impossible), of_one(c->impossible),
+            out->recipe.name, (long long)out->impossible_row, (long long)out->impossible_column);
     else if (has_lone_product(s))
         REASON("every element is possible, but row %lld needs product[%lld] of slot %lld (local "
                "expert %lld) to be %.4g, and the recipe gives %.4g to %.4g",
@@ -414,9 +427,10 @@ void judge_beaten(fp8moe_judgement *out, const char *rival)
 {
     out->kind = FP8MOE_KIND_ROUNDING;
     out->verdict = is_settled(out) ? FP8MOE_VERDICT_DIFFERENT : FP8MOE_VERDICT_INCONCLUSIVE;
-    REASON("%lld rows differ by no more than noise might, but %s lies nearer: a rounding point may "
-           "have moved",
-           (long long)out->rows_noise, rival);
+    REASON(
+        "%lld row%s differ%s by no more than noise might, but %s lies nearer: a rounding point may "
+        "have moved",
+        (long long)out->rows_noise, of_many(out->rows_noise), of_one(out->rows_noise), rival);
 }
 
 static void conclude_pass(fp8moe_judgement *out)
@@ -427,12 +441,12 @@ static void conclude_pass(fp8moe_judgement *out)
         REASON("nothing is wrong, but this check could not have seen %s",
                d->gain_up > 0.02 || d->gain_down > 0.02 ? "a 2 % gain error" : "a dropped expert");
     else if (out->rows_noise)
-        REASON("%lld rows differ as the device's own noise would: no impossible element, "
+        REASON("%lld row%s differ%s as the device's own noise would: no impossible element, "
                "statistics within their spread",
-               (long long)out->rows_noise);
+               (long long)out->rows_noise, of_many(out->rows_noise), of_one(out->rows_noise));
     else if (out->rows_explained)
-        REASON("every row is identical, expected or explained by %lld flips",
-               (long long)out->flips);
+        REASON("every row is identical, expected or explained by %lld flip%s",
+               (long long)out->flips, of_many(out->flips));
     else
         REASON("every row is identical%s",
                out->classes.expected ? " or within the expected radius of its dots" : "");

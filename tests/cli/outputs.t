@@ -58,8 +58,8 @@ NaN on one side is a difference and is counted apart; its first place is named.
   $ fp8moe verify h.safetensors > report.txt; echo $?
   1
   $ head -n 2 report.txt; grep non-finite -A 1 report.txt
-  different: output differs from recipe gather (evidence: source): 1 elements are NaN or Inf on one
-  side only
+  different: output differs from recipe gather (evidence: source): 1 element is NaN or Inf on one side
+  only
       kind           non-finite
       elements       191 identical, 0 expected, 0 explained, 0 possible, 0 impossible, 1 non-finite on
                      one side; 0 padding
